@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What headers consist of, as far as their manual pages show it."""
+"""The parts of headers that manual pages show."""
 
 import re
 
@@ -7,7 +7,7 @@ COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
 
 
 class Declaration:
-    """One function, struct, enum, constant, type or class, with what its own comment says."""
+    """A function, struct, enum, constant, type or class, with its own comment."""
 
     def __init__(self, kind, name, comment="", **more):
         self.kind, self.name, self.comment = kind, name, comment
@@ -15,7 +15,7 @@ class Declaration:
 
 
 class Group:
-    """A comment, and the declarations that it is about."""
+    """A comment and the declarations that it describes."""
 
     def __init__(self, comment):
         self.comment, self.declarations = comment, []
@@ -35,14 +35,14 @@ def text_of(comment):
 
 
 def title_and_text(comment):
-    """Of the comment that a header begins with."""
+    """The title and the text of a header's first comment."""
     text = text_of(comment).removeprefix("SPDX-License-Identifier: MIT").strip()
     title, _, rest = text.partition("\n\n")
     return re.split(r" - |: ", title, maxsplit=1)[-1], rest
 
 
 def body_end(text, at):
-    """Behind the brace that ends what begins before `at`."""
+    """The position after the brace that closes the block containing `at`."""
     depth = 1
     while depth > 0:
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -51,7 +51,7 @@ def body_end(text, at):
 
 
 def without(condition, text):
-    """Leaves out what stands between `#ifdef` of that and its `#else` or `#endif`."""
+    """Leaves out the lines between `#ifdef` of the condition and its `#else` or `#endif`."""
     kept, seen = [], []
     for line in text.split("\n"):
         if re.match(r"#\s*if", line):

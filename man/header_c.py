@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A header of C, as far as its manual page shows it."""
+"""A parser of C headers, for their manual pages."""
 
 import re
 
@@ -24,7 +24,7 @@ def function(text):
 
 
 def members(body):
-    """Of a struct or enum: Declarations, and comments that stand alone."""
+    """The members of a struct as Declarations, and the comments that stand alone as strings."""
     found = []
     for match in re.finditer(rf"(?P<alone>{COMMENT})|(?P<member>\w[^;/]*);[ \t]*(?P<own>{COMMENT})?", body):
         if match["alone"]:

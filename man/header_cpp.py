@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A C++ header and those that it includes, for one manual page: classes with their public members, and functions.
-What needs exceptions is left out."""
+"""A parser of a C++ header and the headers it includes, for one manual page: classes with their public members, and
+functions. Functions that need exceptions are left out."""
 
 import re
 
@@ -10,7 +10,7 @@ NO_PART = re.compile(r"\b(?:BLOOMFILE_CPP_PART_|BLOOMFILE_API|inline|constexpr|e
 
 
 def declaration_end(text, at):
-    """Of the `;` or `{` that ends it, outside of parentheses."""
+    """The position of the `;` or `{` that ends a declaration, outside of parentheses."""
     depth = 0
     while depth > 0 or text[at] not in ";{":
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -19,10 +19,10 @@ def declaration_end(text, at):
 
 
 def signature(text):
-    """A function as its callers see it; None if it is nothing to call by name."""
+    """A function as its callers see it; None if it cannot be called by name."""
     text = " ".join(re.sub(COMMENT, "", text).split())
     text = re.sub(r"^template <[^(]*enable_if.*>> (?=\w)", "", NO_PART.sub("", text))
-    text = re.sub(r"\) : .*", ")", text)  # what members of a constructor begin with
+    text = re.sub(r"\) : .*", ")", text)  # initializers of a constructor
     name = re.search(r"(operator\W+|\w+)\(", text)
     if not name or text.endswith(("= default", "= delete")) or re.search(r"~|&&other\)|nullptr_t|operator=", text):
         return None
@@ -37,7 +37,7 @@ class CppHeader:
         text = path.read_text()
         self.title, self.comment = title_and_text(re.search(COMMENT, text)[0])
         self.sections = []
-        order = self.comment[self.comment.index("bloomfile/"):]  # in which the comment names them
+        order = self.comment[self.comment.index("bloomfile/"):]  # the order in the comment
         for name in sorted(re.findall(r"#include <bloomfile/(\w+)\.hpp>", text), key=order.index):
             self.part((path.with_suffix("") / f"{name}.hpp").read_text())
 

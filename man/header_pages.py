@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""header_pages.py DATE FOLDER HEADER...: a manual page of section 3 for each public header, FOLDER/HEADER.3,
-whose text is that of the header's own comments.
-header_pages.py --links FILE HEADER...: the names under which they are found too, "NAME PAGE" a line."""
+"""header_pages.py DATE FOLDER HEADER...: writes a manual page of section 3 for each public header to FOLDER/HEADER.3. The text
+comes from the header's comments.
+header_pages.py --links FILE HEADER...: writes further names of the pages, as lines "NAME PAGE"."""
 
 import re
 import sys
@@ -10,8 +10,8 @@ from pathlib import Path
 from header_c import Header
 from header_cpp import CppHeader
 
-LIST_WIDTH = 27  # of names that their comments stand beside
-CODE_WIDTH = 73  # what a terminal of 80 columns shows of an example
+LIST_WIDTH = 27  # of the longest name with its comment on the same line
+CODE_WIDTH = 73  # of an example on a terminal of 80 columns
 ERRNO = re.compile(r"E[A-Z]{3,}$")
 
 
@@ -56,13 +56,13 @@ class Page:
         if not title:
             title = "Functions" if any(d.kind == "function" for g in public for d in g.declarations) else "Constants"
         title = title[0].upper() + title[1:]
-        self.add(".Ss " + re.sub(r"\b([A-Z][a-z]{1,2})\b", r"\\&\1", title))  # which mdoc could take for a macro
+        self.add(".Ss " + re.sub(r"\b([A-Z][a-z]{1,2})\b", r"\\&\1", title))  # mdoc could take these words for macros
         self.text(section.comment)
         for group in public:
             self.group(group)
 
     def group(self, group):
-        """What the comment is about, and under it the comment; constants with comments of their own come below."""
+        """The declarations and their comment below them. Constants with their own comments follow."""
         own = [d for d in group.declarations if (d.comment if group.comment else d.kind == "constant")]
         shared = [d for d in group.declarations if d not in own]
         if len(own) == len(group.declarations) and group.comment:
@@ -86,7 +86,7 @@ class Page:
                 self.list([(self.head(declaration), declaration.comment)], compact=True)
 
     def list(self, items, compact):
-        """Under what they are about, or beside it where that is short."""
+        """A list of declarations. Each text is below its declaration, or next to it if the declaration is short."""
         widths = [len(head.partition(" ")[2]) for head, _ in items]
         width = f"{max(w for w in widths if w <= LIST_WIDTH)}n" if len(items) > 1 and min(widths) <= LIST_WIDTH \
             and any(text for _, text in items) else "Ds"
@@ -143,7 +143,7 @@ class Page:
     # ---- text
 
     def text(self, text, is_head=False):
-        """Paragraphs, each sentence on a line of its own, lists, and code."""
+        """Paragraphs with each sentence on a line, lists, and code."""
         first = True
         blocks = re.split(r"\n\s*\n", text) if text else []
         before = ""
@@ -168,7 +168,7 @@ class Page:
             before = block
 
     def keep_example(self, code):
-        """Blocks of one example have an empty line between them."""
+        """Stores code for the section EXAMPLES. Consecutive blocks become one example, with empty lines between."""
         if self.examples and self.last_was_code:
             self.examples[-1] += "\n\n" + code
         else:
@@ -243,7 +243,7 @@ class Page:
         return None
 
     def whole_name(self, name):
-        """Of "bloomfile_fold_fd() or _memory()", the second is bloomfile_fold_memory()."""
+        """The full name of an abbreviated function: in "bloomfile_fold_fd() or _memory()", bloomfile_fold_memory()."""
         parts = self.before.split("_")
         for i in range(len(parts), 0, -1) if name.startswith("_") else []:
             if "_".join(parts[:i]) + name in self.homes:
@@ -258,7 +258,7 @@ class Page:
 
 
 def stretches(block):
-    """Pairs: a paragraph, and the list below it, whose lines are "  NAME  TEXT" and further indented ones."""
+    """Pairs of a paragraph and the list below it. An item is a line "  NAME  TEXT" and the lines indented further."""
     found = [("", [])]
     for line in block.split("\n"):
         item = re.match(r"  (\S+(?: \S+)*?)  +(\S.*)$", line)
@@ -280,12 +280,12 @@ def escape(text):
 
 
 def names_of(headers):
-    """What stands in the namespace of C, and where."""
+    """The names in the namespace of C, and the header of each."""
     return {d.name: h for h in headers if isinstance(h, Header) for d in h.declarations("function", "struct", "enum")}
 
 
 def links(headers):
-    """Functions and types lead to their header's page, and so does its name without .h if nothing else has it."""
+    """Functions and types lead to the page of their header. So does its name without .h, unless it is taken."""
     found = names_of(headers)
     for header in headers:
         found.setdefault(header.name.partition(".")[0], header)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Sourced by scripts/machines: compilers and libraries for other machines, from Debian's packages, which are
-# unpacked and not installed. $here is a machine's directory, $root_of what would be its file system.
+# Compilers and libraries for other machines, sourced by scripts/machines. They come from Debian's packages, which are
+# unpacked, not installed. $here is the directory of a machine, and $root_of stands for its file system.
 
 gcc=12 # Debian 12's
 
-# logged COMMAND...: quiet if it works; if not, shows the end of what it said.
+# logged COMMAND...: runs the command quietly, and prints the end of its output if it fails.
 logged() {
     log=$(mktemp)
     "$@" >"$log" 2>&1 || {
@@ -16,8 +16,8 @@ logged() {
     rm -f "$log"
 }
 
-# package_lists DIRECTORY ARCHITECTURE [source]: the lists of this system's own sources, for another
-# architecture and as if nothing were installed. Sets $APT_CONFIG for what follows.
+# package_lists DIRECTORY ARCHITECTURE [source]: fetches the package lists of this system's sources for another
+# architecture, as if no package were installed. Sets $APT_CONFIG for the commands after it.
 package_lists() {
     lists=$1
     mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial" "$lists/sources"
@@ -44,10 +44,10 @@ END_OF_APT_CONF
     fi
     APT_CONFIG=$lists/apt.conf
     export APT_CONFIG
-    apt-get update -qq >/dev/null 2>&1 || : # one source of many may fail; what is missing is told below
+    apt-get update -qq >/dev/null 2>&1 || : # one source of many may fail; missing packages are reported below
 }
 
-# unpack DIRECTORY PACKAGE...: these, into the directory.
+# unpack DIRECTORY PACKAGE...: unpacks the packages into the directory.
 unpack() {
     into=$1
     shift
@@ -59,7 +59,7 @@ unpack() {
     rm -rf "$here/packages"
 }
 
-# unpack_with_dependencies DIRECTORY PACKAGE...: these, and all that they depend on.
+# unpack_with_dependencies DIRECTORY PACKAGE...: unpacks the packages and all their dependencies.
 unpack_with_dependencies() {
     into=$1
     shift
@@ -71,7 +71,7 @@ unpack_with_dependencies() {
     apt-get clean
 }
 
-# ---- What each machine needs: compiler, libraries, and a file that tells meson
+# ---- For each machine: compiler, libraries, and a cross file for meson
 
 # glibc_machine ARCHITECTURE CPU-FAMILY ENDIAN GNU-CPU [EMULATOR]
 glibc_machine() {
@@ -88,7 +88,7 @@ glibc_machine() {
         unpack_with_dependencies "$root_of" libc6-dev zlib1g-dev libdeflate-dev libxxhash-dev libcmocka-dev \
             libbsd-dev libzstd-dev libjson-c-dev || return 1
     fi
-    # The assembler's and linker's own libraries.
+    # The libraries that the assembler and linker need.
     LD_LIBRARY_PATH=$here/tools/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     export LD_LIBRARY_PATH
     bin=$here/tools/usr/bin/$system
@@ -123,7 +123,7 @@ endian = '$3'
 END_OF_MACHINE
 }
 
-# source_of PACKAGE: its directory, patched as Debian does.
+# source_of PACKAGE: fetches the source with Debian's patches, and enters its directory.
 source_of() {
     rm -rf "$here/source"
     mkdir -p "$here/source"
@@ -132,7 +132,7 @@ source_of() {
     cd "$here/source/"*/ || return 1
 }
 
-# library PACKAGE COMMAND...: builds one of the source package, in its directory.
+# library PACKAGE COMMAND...: runs the command in the directory of the source package, to build a library.
 library() {
     package=$1
     shift
@@ -158,7 +158,7 @@ zstd_library() {
         install-static install-includes install-pc
 }
 
-# Debian has no libraries for musl: they are built from its source packages.
+# Debian has no libraries for musl, so they are built from its source packages.
 musl_machine() {
     musl_gcc=$here/musl-gcc
     multiarch=$(dpkg-architecture -qDEB_HOST_GNU_CPU)-linux-musl
@@ -166,7 +166,7 @@ musl_machine() {
         package_lists "$here/native-lists" "$(dpkg --print-architecture)"
         unpack_with_dependencies "$root_of" musl-dev || return 1
         unpack "$root_of" musl-tools libxxhash-dev linux-libc-dev || return 1
-        # /lib and /usr/lib are one here, and there; and musl's packages leave the kernel's headers out.
+        # /lib and /usr/lib are the same folder on both systems. musl's packages lack the kernel's headers.
         ln -sfn "$root_of/lib/$multiarch/libc.so" "$root_of/usr/lib/$multiarch/"
         headers=$root_of/usr/include
         ln -sfn "$headers/linux" "$headers/asm-generic" "$headers/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/asm" \
@@ -212,7 +212,7 @@ endian = 'little'
 END_OF_MACHINE
 }
 
-# machine ARCH: makes all that building for it needs, once, and "$here/machine.ini", which tells meson.
+# machine ARCH: gets the compiler and libraries once, and writes the cross file "$here/machine.ini".
 machine() {
     [ -f "$here/complete" ] || rm -rf "$here"
     mkdir -p "$here"

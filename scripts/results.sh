@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2034 # what it sets is used where it is sourced
-# Sourced by scripts/bench and scripts/engines: runs programs, and keeps what they print in files, one each.
+# shellcheck shell=sh disable=SC2034 # the scripts that source it use its variables
+# Functions to run programs and store the output of each in a file. Sourced by scripts/bench and scripts/engines.
 
 mark='<!-- From here on written with --results: the date, the machine, and what the program prints. -->'
 missed=0 # whether a figure missed its target
 results= # a folder; empty: standard output
 
-# results_in DIRECTORY, as seen from the folder in which the script was called
+# results_in DIRECTORY: sets the folder for results, relative to the folder in which the script was called.
 results_in() {
     case $1 in
     /*) results=$1 ;;
@@ -15,7 +15,7 @@ results_in() {
     mkdir -p "$results" || exit 2
 }
 
-# machine: what figures depend on
+# machine: prints the date, the machine and the versions on which figures depend.
 machine() {
     field() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
     processor="$(field 'model name') (family $(field 'cpu family'), model $(field 'model	'))"
@@ -27,7 +27,7 @@ machine() {
         "$peers."
 }
 
-# run TITLE COMMAND [ARGUMENT...]: a figure that misses its target (1) does not stop the others; trouble does.
+# run TITLE COMMAND [ARGUMENT...]: a figure that misses its target (status 1) does not stop the script; an error does.
 run() {
     [ -z "$1" ] || printf '### %s\n\n' "$1"
     shift
@@ -37,8 +37,8 @@ run() {
     [ "$status" -eq 0 ] || missed=1
 }
 
-# record NAME COMMAND [ARGUMENT...]: COMMAND is one of the script's, which runs programs. What is written by hand in
-# the file, above the mark, stays.
+# record NAME COMMAND [ARGUMENT...]: stores the output of COMMAND, a function of the script, in NAME.md. Text above the
+# mark, written by hand, stays.
 record() {
     name=$1
     shift

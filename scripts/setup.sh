@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-# Sourced by the other scripts: where the tree is, and the Debian packages that are needed.
+# The place of the tree, and the Debian packages that it needs. Sourced by the other scripts.
 
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
-# Where to build; another place can be chosen, for a tree that must not be written to.
+# The folder for builds. Set BUILD to another folder if the tree must not be written to.
 BUILD=${BUILD:-$root/build}
 
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libzstd-dev libjson-c-dev"
 # dpkg-dev: with it, meson installs where Debian's pkg-config and CMake look.
 ci_packages="dpkg-dev python3 python3-dev python3-setuptools mandoc g++ libsimdjson-dev clang file shared-mime-info libglib2.0-bin
     default-jdk-headless junit4 bash-completion fish zsh"
-# What the nightly tests need more.
+# More packages for the nightly tests.
 nightly_packages="openmpi-bin cmake e2fsprogs xfsprogs parallel python3-pip python3-wheel python3-distributed python3-pandas libunistring-dev curl"
 
-# need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
+# need PACKAGE...: installs missing packages, or prints the command and exits without root and sudo.
 need() {
     missing=
     if ! command -v dpkg-query >/dev/null; then
@@ -23,7 +23,7 @@ need() {
         return
     fi
     for package in "$@"; do
-        # Of a package for several architectures: this one, if no other is named.
+        # A package may be installed for several architectures. This one counts unless the name has another.
         architecture=$(dpkg --print-architecture)
         case $package in *:*) architecture=${package#*:} ;; esac
         dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null |
@@ -55,7 +55,7 @@ need() {
     touch "$BUILD/installed"
 }
 
-# Where packages are not Debian's, names them, and ends if what builds is not there.
+# Lists missing programs and libraries on systems without Debian's packages, and exits.
 need_elsewhere() {
     lacking=
     for program in meson ninja pkg-config; do
@@ -81,8 +81,8 @@ need_elsewhere() {
     exit 2
 }
 
-# need_engines: the packages of the storage engines, or those of them that can be had. Sets $engines for
-# meson: enabled if all are there.
+# need_engines: installs the packages of the storage engines, as far as possible. Sets $engines for meson: enabled if all
+# are installed.
 need_engines() {
     engines=enabled
     command -v dpkg-query >/dev/null || { engines=auto && return; }
@@ -96,7 +96,7 @@ need_engines() {
     done
 }
 
-# build DIRECTORY [MESON OPTION...]: configures (again, if need be) and compiles all, or $targets; quiet if it works.
+# build DIRECTORY [MESON OPTION...]: configures, again if necessary, and compiles all or $targets. Quiet unless it fails.
 targets=
 build() {
     directory=$1

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Sourced by scripts/package and scripts/nightly: empty Debian systems, each a directory in which commands are run as root, with
-# processes, mounts and devices of their own. $here is where they are kept.
+# Empty Debian systems, sourced by scripts/package and scripts/nightly. Each is a directory in $here. Commands run in it as root,
+# with their own processes, mounts and devices.
 
 release=${release:-bookworm}
 
-# as_root ARGUMENT...: sets $may_mount. Without root, the script once more with these, as the root of a namespace of
-# its own; for a root that may not mount, the systems share this one's processes and have no /proc.
+# as_root ARGUMENT...: sets $may_mount. Without root, runs the script again with these arguments, as root of a new
+# namespace. If root may not mount, the systems share the processes of this system and have no /proc.
 as_root() {
     may_mount=
     if unshare --mount --pid --fork true 2>/dev/null; then
@@ -20,7 +20,7 @@ as_root() {
     fi
 }
 
-# What this system needs to reach Debian's archive, the others need as well.
+# The systems reach Debian's archive with the same options as this system.
 reach_options() {
     apt-config dump | grep -iE '^Acquire::(https?::|Check-|Retries|ForceIPv)' || :
 }
@@ -30,7 +30,7 @@ mirror() {
             $2 == "main" && $1 ~ /^[a-z]+$/ { other = $3 } END { if (other) print other }' | head -n 1
 }
 
-# base_system: makes $base, an archive of a system with nothing but what Debian calls essential, and apt.
+# base_system: makes $base, an archive of a system with only Debian's essential packages and apt.
 base=$here/$release.tar
 base_system() {
     [ ! -s "$base" ] || return 0
@@ -46,29 +46,29 @@ base_system() {
     mv "$here/new.tar" "$base"
 }
 
-# empty NAME: a new one, in $here/NAME, which must not be running.
+# empty NAME: makes a new system in $here/NAME. An old system there must not be running.
 empty() {
     rm -rf --one-file-system "${here:?}/$1"
     mkdir -p "$here/$1" "$here/archives/partial"
-    tar -C "$here/$1" --numeric-owner ${may_mount:+--exclude='./dev/*'} -xf "$base" # this one's devices, if they can be lent
+    tar -C "$here/$1" --numeric-owner ${may_mount:+--exclude='./dev/*'} -xf "$base" # gets this system's devices if it may mount
     chmod 755 "$here/$1"
     cp "$here/reach.conf" "$here/$1/etc/apt/apt.conf.d/00reach"
     cp /etc/resolv.conf /etc/hosts "$here/$1/etc/"
-    printf '#!/bin/sh\nexit 101\n' >"$here/$1/usr/sbin/policy-rc.d" # no service is started
+    printf '#!/bin/sh\nexit 101\n' >"$here/$1/usr/sbin/policy-rc.d" # services must not start
     chmod 755 "$here/$1/usr/sbin/policy-rc.d"
-    echo force-unsafe-io >"$here/$1/etc/dpkg/dpkg.cfg.d/unsafe-io" # faster: none of them outlives a loss of power
+    echo force-unsafe-io >"$here/$1/etc/dpkg/dpkg.cfg.d/unsafe-io" # faster; these systems need not survive a power loss
     inside "$1" apt-get update -qq || {
         echo "$0: Debian's archive is out of reach" >&2
         exit 2
     }
 }
 
-# gone NAME: it is deleted.
+# gone NAME: deletes the system.
 gone() {
     rm -rf --one-file-system "${here:?}/$1"
 }
 
-# inside NAME COMMAND...: with an environment of its own. Packages that it loads are kept for the others.
+# inside NAME COMMAND...: runs the command there with a clean environment. Packages it downloads are kept for other systems.
 inside() {
     system=$here/$1
     shift

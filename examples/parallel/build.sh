@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # build.sh [-f] [-j JOBS] [-S HOST,...] FILE KEYFILE [BFCREATE OPTION...]
-# Makes the filter FILE from the lines of KEYFILE by GNU parallel: one part of KEYFILE a job, here or on
-# other hosts (by ssh), then a union of the parts' filters. All parts get one size, for the capacity -n
-# among the options, or else for one key a line of KEYFILE.
+# Builds the filter FILE from the lines of KEYFILE with GNU parallel. Each job builds a filter from a part of KEYFILE, here
+# or on other hosts (by ssh). Then the filters are merged. All get the same size: for the capacity -n among the options,
+# or for one key per line of KEYFILE.
 #   -f          replace FILE if it exists
-#   -j JOBS     so many jobs at once, here or on each host, and parts (default: one a processor)
-#   -S HOST,... on these hosts, which need bfcreate and perl but not KEYFILE; ":" is this one
+#   -j JOBS     number of parallel jobs, here or on each host, and of parts (default: one per processor)
+#   -S HOST,... run jobs on these hosts, which need bfcreate and perl but not KEYFILE; ":" is this host
 set -eu
 
 fail() { echo "build.sh: $*" >&2; exit 2; }
@@ -25,15 +25,16 @@ shift $((OPTIND - 1))
 [ $# -ge 2 ] || usage
 file=$1 keys=$2
 shift 2
-case $file in -?*) file=./$file ;; esac # names, and no options of the programs below
+case $file in -?*) file=./$file ;; esac # so that the programs below do not take them for options
 case $keys in -*) keys=./$keys ;; esac
 
 [ -f "$keys" ] || fail "cannot use $keys: only a regular file can be read in parts"
 [ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (write to another file; -f would lose this one)"
 [ ! "$file" -ef "$keys" ] || fail "cannot create $file: it is the file to read keys from"
 
-# Parts end at newlines, so keys must too, and only the first part has a header. Flags in one word (-q0) and
-# abbreviations (--nu) might hide that. Fields in quotes may hold newlines, and then a line has an odd number of quotes.
+# Parts end at newlines, so keys must end there too, and only the first part has a header. Options that break this are
+# refused, and so are combined flags (-q0) and abbreviations (--nu), which might hide such options. A field in quotes may
+# contain a newline; then a line has an odd number of quotes.
 sized='' quotes=''
 for argument in "$@"; do
     case $argument in
@@ -46,9 +47,9 @@ if [ -n "$quotes" ]; then
     odd=$(LC_ALL=C awk -F '"' 'NF > 0 && NF % 2 == 0 { print NR; exit }' "$keys")
     [ -z "$odd" ] || fail "cannot use $keys: line $odd has an odd number of quotes, and a newline in quotes cannot be split"
 fi
-if [ -z "$sized" ]; then # no fewer than there are different ones, so the rate is kept
+if [ -z "$sized" ]; then # at least the number of different keys, so the rate is kept
     lines=$(wc -l <"$keys")
-    [ "$(tail -c 1 "$keys" | wc -l)" -eq 1 ] || lines=$((lines + 1)) # the last one may lack its end
+    [ "$(tail -c 1 "$keys" | wc -l)" -eq 1 ] || lines=$((lines + 1)) # the last line may lack its newline
     set -- "$@" -n "$lines"
 fi
 
@@ -58,26 +59,26 @@ trap 'rm -rf "$work"' EXIT
 trap 'stop 130' INT
 trap 'stop 143' TERM HUP
 
-# SIGTERM makes parallel end its jobs at once; it would let them go on after others.
+# SIGTERM makes parallel kill its jobs immediately. After other signals it would let them continue.
 stop() {
     [ -z "$jobs_process" ] || kill "$jobs_process" 2>/dev/null || :
     wait
     exit "$1"
 }
 
-# Without it, parallel takes what jobs on other hosts print for nothing.
+# If SHELL is not set, parallel loses the output of jobs on other hosts.
 export SHELL="${SHELL:-/bin/sh}"
 
-# A part that is lost would be keys that the filter denies: the first job that fails ends it all.
-# Each filter goes straight into a file of its own, and what its job says into another; what parallel prints
-# is the names of the first. --plain: options of $PARALLEL or ~/.parallel/config might leave out keys.
+# If a part were lost, the filter would answer no to its keys. So the first job that fails ends the run.
+# Each job writes its filter to one file and its messages to another. parallel prints the names of the filter files.
+# --plain ignores $PARALLEL and ~/.parallel/config, whose options might drop keys.
 parallel --plain --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \
     --halt now,fail=1 --files --results "$work/part{#}" --tmpdir "$work" -q bfcreate -q "$@" - >"$work/list" &
 jobs_process=$!
 status=0
 wait "$jobs_process" || status=$?
 jobs_process=
-for said in "$work"/part*.err; do # once what several say
+for said in "$work"/part*.err; do # messages of several jobs are printed once
     [ ! -e "$said" ] || cat "$said"
 done | awk '!said[$0]++' >&2
 [ "$status" -eq 0 ] || fail "cannot create $file: a part failed"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A duplicate filter for Scrapy (2.7 or newer) in a file, 49 bits a request for the first million, instead of a set in memory.
+"""A duplicate filter for Scrapy (2.7 or newer) in a file instead of memory: 49 bits per request for the first million.
 
     DUPEFILTER_CLASS = "dupefilter.BloomDupeFilter"
     DUPEFILTER_FILE = "seen.bloom"    # default: requests.bloom in JOBDIR; without either, memory that is lost at the end
-    DUPEFILTER_CAPACITY = 1_000_000   # requests that the first layer of the file has room for; more layers come by themselves
-    DUPEFILTER_FPR = 1e-6             # of a million new requests, one is taken for seen, and never fetched
+    DUPEFILTER_CAPACITY = 1_000_000   # requests in the first layer of the file; more layers are added as needed
+    DUPEFILTER_FPR = 1e-6             # one of a million new requests counts as seen and is never fetched
 
-Several crawlers can share the file: of those that meet a request at the same moment, one fetches it. What was seen survives
-kill -9. After a power failure, requests of the last minutes may be fetched a second time. A request that was seen, and
-lost before it was fetched, stays seen, as with Scrapy's own filter: use JOBDIR, which keeps the queue, too.
+Several crawlers can share the file: if they meet a request at the same moment, only one fetches it. Seen requests survive
+kill -9. After a power failure, requests of the last minutes may be fetched a second time. A request that was seen but
+lost before it was fetched stays seen, as with Scrapy's own filter. To keep the queue too, use JOBDIR.
 """
 
 import logging
@@ -44,11 +44,11 @@ class BloomDupeFilter:
             return
         try:
             self.seen = bloomfile.LiveFilter.create(self.path, label="fingerprints of Scrapy requests", **self.shape)
-        except FileExistsError:  # its own capacity and rate count
+        except FileExistsError:  # the capacity and rate of the file apply
             self.seen = bloomfile.LiveFilter(self.path, exact=True, accept_unclean=True)
 
     def request_seen(self, request):
-        """A filter in doubt answers "seen", and the request would be lost: then an error is raised."""
+        """Raises an error if the filter is damaged: it would answer "seen", and the request would be lost."""
         if self.seen.add(self.fingerprint(request)):
             return False
         if self.seen.status is not None:

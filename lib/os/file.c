@@ -57,8 +57,7 @@ static struct timespec time_of(struct statx_timestamp time)
     return (struct timespec){ .tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec };
 }
 
-/* False where the system has no such call, or forbids it, and after errors, which stat() has too.
- */
+/* False if the system lacks or forbids the call, and after errors, which stat() will report. */
 static bool stat_by_statx(int folder, const char *path, int flags, struct stat *status)
 {
     struct statx x;
@@ -95,7 +94,7 @@ int file_stat_path_now(const char *path, struct stat *status)
     return stat_by_statx(AT_FDCWD, path, FORCE_SYNC, status) || stat(path, status) == 0 ? 0 : errno;
 }
 
-/* What never changes needs no look at a server. */
+/* Device and inode never change, so this does not query a server. */
 static int stat_cheaply(int fd, struct stat *status)
 {
     if (stat_by_statx(fd, "", AT_EMPTY_PATH | DONT_SYNC, status))
@@ -159,8 +158,8 @@ bool file_is_cached(int fd, uint64_t offset, size_t size)
 {
     uint8_t page[FILE_PAGE];
     const struct iovec to = { page, size };
-    /* Not every C library has preadv2(). The offset is two words, of which the second counts only
-     * on 32-bit machines. */
+    /* Not every C library has preadv2(). The offset is two words; the second is for 32-bit
+     * machines. */
     return syscall(SYS_preadv2, fd, &to, 1, (unsigned long)offset, (unsigned long)(offset >> 32),
                    RWF_NOWAIT) == (long)size;
 }
@@ -225,8 +224,8 @@ int file_flush(int fd)
     return result == 0 ? 0 : errno;
 }
 
-/* After an error XFS shuts down, and loses the names, but fsync() of a directory still returns 0.
- * fstat() is EIO from then on. */
+/* After an error XFS shuts down and loses the names. Then fsync() of a directory still returns 0,
+ * but fstat() returns EIO. */
 int file_flush_names(int directory)
 {
     struct stat status;
@@ -271,8 +270,8 @@ int file_apart(int fd)
 /* ---- fallocate(), or zeros. Either would fill a disk that is too small before it fails, so
  * that other programs find it full; the free space is compared first. */
 
-/* False if that is not known: some file systems of FUSE, and a tmpfs without a limit, report no
- * size. Quotas are not looked at. */
+/* Whether the file system certainly lacks room. Some file systems of FUSE, and a tmpfs without a
+ * limit, report no size. Ignores quotas. */
 static bool lacks_room(int fd, uint64_t size)
 {
     struct statvfs disk;
@@ -320,8 +319,7 @@ int allocate_file(int fd, uint64_t size, bool reserve)
 /* ---- Temporary files without a name: by O_TMPFILE, or by removing the name right after
  * creation. */
 
-/* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
- * behind. */
+/* Where a file must have a name: only a kill in the moment that it has a name leaves it behind. */
 static int open_and_unlink(const char *folder, int *fd)
 {
     char *name;

@@ -19,8 +19,8 @@
 #define OVERLAY 0x794C7630u
 #define FUSE    0x65735546u
 
-/* From statfs(2), linux/magic.h, and coreutils' list of remote ones. FUSE is missing: nothing
- * reveals what is behind it. */
+/* From statfs(2), linux/magic.h, and the list of remote file systems in coreutils. FUSE is missing:
+ * the file system behind it cannot be identified. */
 static const uint32_t shared_by_hosts[] = {
     0x00006969, /* NFS */
     0x0000517B, /* SMB */
@@ -135,7 +135,7 @@ static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
     return digits == 2 * BOOT_ID_SIZE && any != 0;
 }
 
-/* ENOENT here would be mistaken for the filter's. */
+/* The caller would take ENOENT for a missing filter. */
 static int not_opened(int error)
 {
     return error == ENOENT || error == ENOTDIR ? BLOOMFILE_ENOBOOT : error;

@@ -10,14 +10,14 @@
 
 /* ---- Which file systems can hold a live filter. */
 
-/* Whether all who map a file of this file system share its bytes. BLOOMFILE_EFILESYSTEM if other
- * hosts, with page caches of their own, may use it; an errno. *layered: the file may lie in a lower
- * layer of an overlay, which the first writer copies up; so only descriptors opened after that
+/* Whether all processes that map a file of this file system share its bytes. BLOOMFILE_EFILESYSTEM
+ * if other hosts, with page caches of their own, may use it; an errno. *layered: the file may be in
+ * a lower layer of an overlay. The first writer copies it up, so only descriptors opened after that
  * share bytes. */
 int filesystem_check(int fd, bool *layered);
 
 /* *apart: a new name of a file may be an inode of its own, with its own locks and page cache, as
- * libfuse's are to Linux. 0 or an errno. */
+ * the names of libfuse are to Linux. 0 or an errno. */
 int filesystem_links_apart(int fd, bool *apart);
 
 /* Whether locks on its files are known to bind all processes that can reach them. */
@@ -27,8 +27,8 @@ bool filesystem_is_local(int fd);
 
 #define BOOT_ID_SIZE 16
 
-/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system offers
- * none; an errno. */
+/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system does
+ * not offer it; an errno. */
 int boot_id(uint8_t id[BOOT_ID_SIZE]);
 
 /* ---- Random identities. */

@@ -40,7 +40,7 @@ struct map_cost map_cost(const struct map *map)
 
 /* ---- mapping */
 
-/* Locks pages as they are faulted in. So a limit shows before anything is read, and reading reports
+/* Locks pages as they are faulted in. So a limit fails before anything is read, and reading reports
  * its own errors. */
 static int lock_pages(const struct map *map, size_t size)
 {
@@ -48,7 +48,7 @@ static int lock_pages(const struct map *map, size_t size)
 }
 
 /* Touches each page after pread() has read it, because pread() reports an error where touching
- * would be SIGBUS. A page may still go bad in the moment between. */
+ * would raise SIGBUS. A page may still go bad in between. */
 static int read_and_touch(const struct map *map, int fd, uint64_t offset)
 {
     uint8_t piece[READ_AT_ONCE];
@@ -64,15 +64,15 @@ static int read_and_touch(const struct map *map, int fd, uint64_t offset)
     return 0;
 }
 
-/* By reading, even where the mapping is writable: otherwise all pages would become dirty. `offset`:
- * of map->base in the file. */
+/* Reads pages into memory. Does not write, even if the mapping is writable: all pages would become
+ * dirty. `offset`: of map->base in the file. */
 static int fetch_pages(const struct map *map, int fd, uint64_t offset)
 {
     map_expect(map, MAP_SCAN);
     if (madvise(map->base, map->base_size, MADV_POPULATE_READ) == 0)
         return 0;
     if (errno != EINVAL)
-        return errno == EFAULT ? EIO : errno; /* where a touch would be SIGBUS */
+        return errno == EFAULT ? EIO : errno; /* where touching would raise SIGBUS */
     return read_and_touch(map, fd, offset);
 }
 
@@ -92,9 +92,9 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
 
 /* ---- copying */
 
-/* Memory for that many bytes. A large copy begins at a huge page, and only whole huge pages are
- * asked for: what exceeds them, and a small copy, takes small pages, and so no more memory than it
- * has bytes. */
+/* Memory for `size` bytes. A large copy begins at a huge page, and only whole huge pages are
+ * requested. The rest, and a small copy, are in small pages, so that they do not take more memory
+ * than needed. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
     const size_t huge = size / HUGE_PAGE * HUGE_PAGE, base_size = rounded_to_pages(size);
@@ -123,7 +123,7 @@ static int read_into_map(struct map *map, int fd, uint64_t offset, size_t size, 
 
 /* ---- */
 
-/* Keeps the map, or releases it if there was an error. */
+/* Keeps the map, or releases it after an error. */
 static int keep(const struct map *map, int error)
 {
     if (error != 0)
@@ -170,7 +170,7 @@ int map_reopen(const struct map *map, int fd)
     return error;
 }
 
-/* An interrupted call has reported no error; the next one will. */
+/* An interrupted call has not reported an error; the next call will. */
 int map_sync(const struct map *map, size_t size)
 {
     int result;
@@ -186,7 +186,7 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
-/* mincore() would tell in advance, but only to those who may write the file. */
+/* mincore() would show it in advance, but only to processes that may write the file. */
 long map_waits(void)
 {
     struct rusage usage = { 0 };
@@ -201,8 +201,8 @@ void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
 }
 
-/* For kernels that cannot populate: reads the first byte and the last, which together touch every
- * page of a header. */
+/* Replaces MADV_POPULATE_READ on older kernels: reads the first byte and the last, which together
+ * touch every page of a header. */
 static bool can_be_read(const uint8_t *bytes, size_t size)
 {
     uint8_t both[2];

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct map {
-    void *base; /* NULL: the bytes are somebody else's */
+    void *base; /* NULL: the bytes belong to the caller */
     size_t base_size;
     const uint8_t *bytes;
     bool copied; /* to private memory: the file may change */
@@ -31,7 +31,7 @@ struct map_cost {
 struct map_cost map_cost(const struct map *map);
 
 /* Maps `size` > 0 bytes at any offset, shared, or copies them. BLOOMFILE_ETOOBIG, _ETRUNCATED or an
- * errno; EIO also if the file has got shorter than the mapping. */
+ * errno; EIO also if the file has become shorter than the mapping. */
 int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish);
 
 /* Copies the bytes, into huge pages if possible. 0 or an errno. */
@@ -40,16 +40,16 @@ int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
 /* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);
 
-/* Opens the file of a descriptor anew, in place of the descriptor and of a writable mapping of it.
- */
+/* Opens the file of a descriptor again, in place of the descriptor and of a writable mapping of
+ * it. */
 int map_reopen(const struct map *map, int fd);
 
 /* Writes the first `size` bytes to disk, whether changed through the mapping or by file_write().
  * The mapping must be writable: otherwise the kernel writes nothing and returns 0. */
 int map_sync(const struct map *map, size_t size);
 
-/* How the bytes will be read next. After map_file() it is MAP_LOOKUPS: one line here and there,
- * where reading ahead is wasted. A hint; failure has no consequence. */
+/* How the bytes will be read next. After map_file() it is MAP_LOOKUPS: scattered lines, for which
+ * reading ahead is wasted. A hint; failure has no consequence. */
 enum map_use {
     MAP_LOOKUPS,
     MAP_SCAN,
@@ -62,8 +62,8 @@ long map_waits(void);
 /* Starts reading the bytes from disk without waiting. Also a hint. */
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size);
 
-/* Whether bytes of a mapping, on at most two pages, can be read. They cannot where the file has
- * become too short or its disk fails, and a touch would be SIGBUS. */
+/* Whether bytes of a mapping, on at most two pages, can be read. They cannot if the file has become
+ * too short or its disk fails: touching them would raise SIGBUS. */
 bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size);
 
 void map_release(const struct map *map);

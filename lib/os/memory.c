@@ -14,8 +14,8 @@
 #define LINE      ((size_t)64)       /* of a cache: a block of the layout blocked lies in one */
 #define PAGES     ((size_t)64 << 10) /* a whole number of pages on every system */
 
-/* What exceeds the last whole huge page is in small pages, so that no more memory is used than was
- * asked for. */
+/* The bytes after the last whole huge page are in small pages, to use no more memory than
+ * needed. */
 static size_t mapped_size(size_t size)
 {
     return (size + PAGES - 1) / PAGES * PAGES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Paths kept for later use: absolute, by getcwd(), whose answer may lead elsewhere and is checked;
- * and mount points. */
+ * Paths kept for later use: absolute, by getcwd(), whose result is checked because it may lead
+ * elsewhere; and mount points. */
 #include "os/path.h"
 
 #include <errno.h>
@@ -72,8 +72,8 @@ char *path_without_links(const char *path)
     return NULL;
 }
 
-/* ---- statx() tells since Linux 5.8; before that, a mount point and its folder have different
- * mounts. */
+/* ---- statx() reports mount points since Linux 5.8. Before that, a mount point and its folder have
+ * different mounts. */
 
 #ifndef STATX_ATTR_MOUNT_ROOT
 #define STATX_ATTR_MOUNT_ROOT 0x2000

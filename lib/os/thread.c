@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The calling thread's signals and its wish to cancel, and threads that help it. */
+ * The calling thread's signals, cancellation of its long calls, and threads that help it. */
 #include "os/thread.h"
 
 #include <signal.h>

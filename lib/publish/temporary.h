@@ -9,7 +9,7 @@
 
 #define TEMPORARY_NAME_SIZE 32
 #define TEMPORARY_TRIES     100 /* names to try, one after the other */
-#define TEMPORARY_FIXED     8   /* so many creators in a folder at a time leave nothing behind */
+#define TEMPORARY_FIXED     8   /* this many creators in a folder at a time leave nothing behind */
 
 /* Whether the name is still this file's. 0; ENOENT; EBUSY: it is another file's; an errno of
  * fstat(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adding of keys to a live filter, or their removal, one input after the other. */
+ * The loop of bfadd, which adds the keys of one input after another, or removes them. */
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"

@@ -350,7 +350,8 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* The median of three random places, so that no order of the input is a bad case. */
+/* The median of three random places, so that no order of the input is a bad case. The generator is
+ * Knuth's for MMIX. */
 static uint64_t pivot(const struct entry *e, size_t n, uint64_t *state)
 {
     uint64_t values[3];

@@ -265,14 +265,17 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     }
 }
 
-/* ---- Escapes: 00, 01, 0A and 0B become 01 01, 01 02, 0B 01 and 0B 02, which keeps the order. */
+/* ---- Escapes. Spools separate keys by newlines, and a zero byte ends each key that is made of
+ * fields, so 0A and 00 must not occur inside a key. 00, 01, 0A and 0B become 01 01, 01 02, 0B 01
+ * and 0B 02. This keeps the order: each pair sorts where its byte did. */
 
 static bool is_escaped(uint8_t byte)
 {
     return (byte | 1) == 0x01 || (byte | 1) == 0x0B;
 }
 
-/* Returns nonzero if a byte of the word needs an escape. */
+/* Returns nonzero if a byte of the word needs an escape. `low` has a zero byte for each 00 and 01,
+ * `high` for each 0A and 0B. The last line is the usual test for zero bytes. */
 static uint64_t word_escaped(const uint8_t *bytes)
 {
     const uint64_t ones = UINT64_MAX / 255;

@@ -219,6 +219,8 @@ static void repeat(const struct job *job, struct filter *filter, struct spool **
     }
 }
 
+/* Each input is read through the filter of the lines that passed from the input before it, so the
+ * filter shrinks to lines that all inputs may share. The first input is read again at the end. */
 bool passes_common(const struct job *job, struct spool **kept)
 {
     struct filter filter = filter_first(job);
@@ -239,6 +241,8 @@ bool passes_common(const struct job *job, struct spool **kept)
 
 /* ----------------------------------------------------------------------------------- difference */
 
+/* The other inputs are read through the filter of the first, and leave a filter of the lines that
+ * passed. A line of the first input that does not pass that filter is in no other input. */
 struct parts passes_difference(const struct job *job)
 {
     struct parts parts = { new_spool(job), new_spool(job), new_spool(job) };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No number up to 2^60 has more divisors. */
+/* No number up to 2^60 has more divisors; 897612484786617600 has this many. */
 #define MOST_FACTORS 103680
 
 enum {

@@ -289,7 +289,9 @@ static uint32_t crc_of(const uint8_t *bytes, size_t size)
 }
 
 /* Finds the flipped bit. `difference` is not 0. The checksum's own four bytes follow the `size`
- * bytes that it covers. */
+ * bytes that it covers: if they differ in a single bit, that bit was flipped. Otherwise the search
+ * goes backwards from the last byte: with each byte further from the end, the effect of a flipped
+ * bit goes through another step of the CRC. */
 static bool locate(uint32_t difference, size_t size, struct inspect_flip *flip)
 {
     if ((difference & (difference - 1)) == 0) {

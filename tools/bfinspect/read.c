@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading of a file: as much as was requested and can be read. */
+ * The reader of a file, which reads as much as was requested and is readable. */
 #include "bfinspect/inspect.h"
 
 #include "bfinspect/bus_errors.h"

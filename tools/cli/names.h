@@ -14,7 +14,7 @@ struct names {
     int files_count;
     char **texts; /* contents of the lists read */
     int texts_count;
-    bool stdin_taken; /* one of the lists is standard input */
+    bool stdin_taken; /* a list is standard input */
 };
 
 /* For OPTIONS_CALL: add one name, or a list of names for names_read() to read. */

@@ -27,8 +27,8 @@ void destination_check_kind(const char *dest, bool force, enum destination_kind 
 void destination_check_again(const char *dest);
 void destination_check_kind_again(const char *dest, enum destination_kind kind);
 
-/* Restricts output made from `f` to replacing the file that exists now; if there is no such file,
- * it may not replace any. Call this before the last check of that file, so that a file that another
+/* Restricts output made from `f` to replacing the file that exists now; if no file exists, it may
+ * not replace any. Call this before the last check of that file, so that a file that another
  * program puts there later is kept. */
 void destination_hold(const char *dest, bloomfile_filter *f);
 

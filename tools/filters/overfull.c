@@ -39,7 +39,7 @@ void overfull_begin(struct overfull *c, const bloomfile_filter *f)
 }
 
 /* The number of keys at which to measure next. The rate rises at most with the k-th power of the
- * number of keys. */
+ * number of keys, so it can hardly reach twice the target before. */
 static uint64_t next_look(const struct overfull *c, uint32_t hashes)
 {
     double growth = 2, keys = (double)c->keys, step = (double)c->capacity / 64 + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options about seeds, layouts, tags, watermarks and threads. */
+ * Options for seeds, layouts, tags, watermarks and threads. */
 #include "filters/params.h"
 
 #include <bloomfile.h>

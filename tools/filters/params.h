@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options about filters and threads that several tools share; values that need more parsing than a
+ * Options for filters and threads that several tools share; values that need more parsing than a
  * table can describe; the length of a generation. */
 #ifndef TOOLS_FILTERS_PARAMS_H
 #define TOOLS_FILTERS_PARAMS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Adding of keys to a builder. Each thread has its own buffers; the lock is held only to read. */
+ * A loop that adds keys to a builder. Each thread has its own buffers; only reading
+ * takes a lock. */
 #include "keys/feed.h"
 #include "cli/cli.h"
 #include "keys/split.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options for the delimiting of keys in inputs: lines, unless an option says otherwise. */
+ * Options for splitting inputs into keys: at line ends, unless an option says otherwise. */
 #ifndef TOOLS_KEYS_KEYS_OPTIONS_H
 #define TOOLS_KEYS_KEYS_OPTIONS_H
 

@@ -127,6 +127,7 @@ static _Noreturn void give_way(struct course *c)
         pthread_cond_wait(&c->changed, &c->lock);
 }
 
+/* The loop of each thread. Finishing comes before reading, because it frees a batch. */
 static void take_part(void *course)
 {
     struct course *c = course;

@@ -22,9 +22,10 @@ enum {
     IMAGE_ROWS = 64,
 };
 
-/* The standard deviation of the fill of `bits` bits, each set with probability `fill`. classic,
- * counting: the bits are independent. blocked: a key sets k bits in a single block, so the number
- * of keys in the block varies in addition to their places in it. */
+/* The standard deviation of the fill of `bits` bits, each set with probability `fill`. In the
+ * layouts classic and counting the bits are independent. In the layout blocked a key sets k bits in
+ * a single block. So the fill of a block varies with the number of keys in it, which is Poisson,
+ * and with the places of their bits, as when balls are thrown into bins. */
 static double chance_scatter(const struct bloomfile_info *info, double fill, double bits)
 {
     if (fill <= 0 || fill >= 1)

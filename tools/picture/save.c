@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Writing of an image to a file that appears complete or not at all, or to standard output. */
+ * The output of an image: to a file that appears complete or not at all, or to standard output. */
 #include "picture/picture.h"
 
 #include "cli/cli.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bit positions kept in a temporary file. Each thread has a writer with buffers of its own, and
- * takes extents of the file from a common count. */
+ * Bit positions in a temporary file. Each thread has a writer with buffers of its own, and takes
+ * extents of the file from a shared counter. */
 #include "build/deferred.h"
 
 #include <errno.h>
@@ -13,34 +13,34 @@
 #include "format/probe.h"
 #include "os/file.h"
 
-#define NONE UINT32_MAX /* no extent */
+#define NONE UINT32_MAX /* the end of a chain of extents */
 
 /* A stretch of the file that belongs to one part. Extents are chained, newest first. */
 struct extent {
     uint32_t previous;
     uint32_t used; /* bytes */
-    uint32_t crc;  /* of these bytes: a write error may surface only after the write */
+    uint32_t crc;  /* of the used bytes, because a write error may surface only after the write */
 };
 
 struct deferred {
     struct deferred_plan plan;
     int fd;
-    uint64_t first;       /* unit of the window */
-    pthread_mutex_t lock; /* of what follows */
+    uint64_t first;       /* first unit of the window */
+    pthread_mutex_t lock; /* protects the members below */
     struct extent *extents;
     size_t count, room;
-    uint32_t *last; /* extent of each part */
+    uint32_t *last; /* newest extent of each part */
 };
 
-/* Of a writer: the extent that it writes to. */
+/* The extent of a part to which a writer appends. */
 struct tail {
     uint32_t number, used, crc;
 };
 
 struct deferred_writer {
     struct deferred *deferred;
-    uint32_t *buffers; /* each aligned to its size; the last collects what is outside the window */
-    uint32_t **next;   /* place in each buffer */
+    uint32_t *buffers; /* each aligned to its size; the last is for positions outside the window */
+    uint32_t **next;   /* next place in each buffer */
     struct tail *tails;
     int error;
 };
@@ -165,7 +165,7 @@ void deferred_writer_free(struct deferred_writer *w)
     free(w);
 }
 
-/* Writes the first `size` bytes of a part's buffer behind what it has in its extent. */
+/* Appends the first `size` bytes of a part's buffer to its extent. */
 static int write_buffer(struct deferred_writer *w, size_t part, size_t size)
 {
     struct deferred *a = w->deferred;
@@ -190,7 +190,8 @@ static __attribute__((noinline)) void empty_buffer(struct deferred_writer *w, si
     w->next[part] = buffer_of_part(w, part);
 }
 
-/* No branch asks whether a position is in the window: it could not be predicted. */
+/* Positions outside the window go to a buffer of their own. A branch on them would be mispredicted.
+ * A buffer is full when the next place reaches a multiple of its size, to which it is aligned. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n)
 {
     const struct deferred *a = w->deferred;

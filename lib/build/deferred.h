@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Bit positions deferred in a temporary file until their part of the body is made. The parts made
- * in one pass are a window. Each part has a buffer in memory; full buffers go to the file, in
- * extents that hold one part each. */
+ * Bit positions that wait in a temporary file until their part of the body is made. The parts made
+ * in one pass are a window. Each part of the window has a buffer in memory. Full buffers go to the
+ * file, in extents that belong to one part each. */
 #ifndef BLOOMFILE_BUILD_DEFERRED_H
 #define BLOOMFILE_BUILD_DEFERRED_H
 
@@ -18,37 +18,37 @@
 struct deferred_plan {
     const char *folder; /* as for spool_file() */
     unsigned k;
-    uint64_t units; /* of the body */
+    uint64_t units; /* units of the body */
     unsigned shift; /* a part has 2^shift units, at most 2^32 */
-    size_t parts;   /* in a window */
-    size_t buffer;  /* bytes for each part, of each writer */
+    size_t parts;   /* parts in a window */
+    size_t buffer;  /* bytes of a writer's buffer for a part */
 };
 
-/* Shared by the threads. */
+/* The file. Threads share it. */
 struct deferred;
 
-/* 0, ENOMEM, or an error from creating the file. */
+/* Returns 0, ENOMEM, or an error of creating the file. */
 int deferred_new(struct deferred **out, const struct deferred_plan *plan);
 
-/* Starts a window whose first part begins with unit `first`; forgets all positions. */
+/* Starts a window whose first part begins with unit `first`. Forgets all positions. */
 void deferred_start(struct deferred *a, uint64_t first);
 
 void deferred_free(struct deferred *a);
 
-/* One thread's buffers. */
+/* The buffers of one thread. */
 struct deferred_writer;
 int deferred_writer_new(struct deferred_writer **out, struct deferred *a); /* 0 or ENOMEM */
 void deferred_writer_free(struct deferred_writer *w);
 
-/* Defers those positions of the digests that fall into the window. */
+/* Defers the positions of the digests that lie in the window. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n);
 
-/* Ends a window. 0, or the first error since it began: ENOMEM or a write error. */
+/* Ends a window. Returns 0, or the first error since it began: ENOMEM or a write error. */
 int deferred_end(struct deferred_writer *w);
 
-/* Once all writers have ended: calls visit(context, positions, n) with the positions of one part,
- * counted from the start of that part, in batches of at most DEFERRED_EXTENT bytes. `room` holds
- * that many bytes. 0, or a read error; EIO if the file is not what was written. */
+/* Calls visit(context, positions, n) with the positions of one part, relative to its start, in
+ * batches of at most DEFERRED_EXTENT bytes. `room` must have that many bytes. All writers must have
+ * ended. Returns 0 or a read error; EIO if the file differs from the bytes that were written. */
 typedef void deferred_visit(void *context, const uint32_t *positions, size_t n);
 int deferred_read(struct deferred *a, size_t part, uint32_t *room, deferred_visit *visit,
                   void *context);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An array of digests: sorted at first, partitioned once there are many; and the sorting of
- * digests. */
+ * An array of digests, which is partitioned once there are many, and the sorting of digests. */
 #include "build/digest_buffer.h"
 
 #include <errno.h>
@@ -10,8 +9,8 @@
 
 #include "os/memory.h"
 
-#define MANY      ((size_t)1 << 13) /* digests; fewer are sorted sooner than partitioned */
-#define ALIGNMENT 8                 /* digests in a cache line, on which blocks begin */
+#define MANY      ((size_t)1 << 13) /* digests; it is faster to sort fewer than to partition them */
+#define ALIGNMENT 8                 /* digests in a cache line; blocks begin a line */
 
 size_t digest_buffer_count(const struct digest_buffer *buffer)
 {
@@ -37,9 +36,9 @@ static int grow(struct digest_buffer *buffer, size_t most, size_t more)
     return 0;
 }
 
-/* What is behind the sorted digests becomes blocks, in place: a block is written no sooner than as
- * many digests have been read. Blocks begin on a cache line, at `blocks`, so a few sorted digests
- * count as new ones. */
+/* Partitions the digests after the sorted digests, in place. That is safe, because a block is
+ * written only after as many digests have been read. Blocks begin a cache line, at `blocks`, so a
+ * few sorted digests become new digests. */
 static void start_blocks(struct digest_buffer *buffer, size_t blocks)
 {
     const size_t some = buffer->count - blocks;
@@ -115,7 +114,7 @@ void digest_buffer_free(struct digest_buffer *buffer)
     hugepages_free(buffer->values, buffer->room * sizeof *buffer->values);
 }
 
-/* ---- Stores that bypass the cache, and an index of each partition's blocks. */
+/* ---- partitioning: stores that bypass the cache, and an index of each partition's blocks */
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -123,17 +122,17 @@ void digest_buffer_free(struct digest_buffer *buffer)
 
 #define CACHE_LINE  64
 #define BUFFER_SIZE (PARTITION_BUFFER * sizeof(uint64_t))
-#define AHEAD       4 /* blocks that are requested before they are copied */
+#define AHEAD       4 /* how many blocks ahead a gather prefetches */
 
 struct partitioner {
-    uint64_t *buffers;  /* on a multiple of BUFFER_SIZE */
-    uint64_t **next;    /* place in each buffer */
-    uint16_t *owners;   /* of blocks: their partitions */
-    size_t count, room; /* of blocks */
+    uint64_t *buffers;  /* aligned to BUFFER_SIZE */
+    uint64_t **next;    /* next place in each buffer */
+    uint16_t *owners;   /* partition of each block */
+    size_t count, room; /* blocks, and room for them */
     uint64_t total;     /* digests added */
     const uint64_t *blocks;
     uint32_t
-        *order; /* block numbers by partition: those of p are at starts[p] to starts[p + 1] - 1 */
+        *order; /* block numbers by partition: p has those from starts[p] to starts[p + 1] - 1 */
     size_t order_room;
     size_t *starts;
 };
@@ -206,7 +205,8 @@ size_t partitioner_in_buffers(const struct partitioner *s)
     return (size_t)s->total - partitioner_in_blocks(s);
 }
 
-/* Bypasses the cache, which would first read what is about to be overwritten. */
+/* MOVNTDQ bypasses the cache. An ordinary store would first read the line that it overwrites, and
+ * displace lines of the buffers. */
 static void copy_block(uint64_t *to, const uint64_t *from)
 {
 #ifdef __SSE2__
@@ -297,7 +297,7 @@ size_t partitioner_count(const struct partitioner *s, uint64_t p)
            (size_t)(s->next[p] - buffer_of_partition(s, p));
 }
 
-/* Copies those of n digests that are in [first, last], and returns their number. */
+/* Copies the digests in [first, last], without a branch on them. Returns their number. */
 static size_t copy_some(uint64_t *to, const uint64_t *from, size_t n, uint64_t first, uint64_t last)
 {
     size_t count = 0;
@@ -334,15 +334,16 @@ size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t firs
     return count;
 }
 
-/* ---- An in-place radix sort from the top, like American flag sort (McIlroy, Bostic, McIlroy
- * 1993), but it exchanges a bucket's values one after the other instead of following the
- * displaced ones, so that several exchanges overlap (Skarupke 2016). */
+/* ---- sorting: an in-place radix sort from the top, like American flag sort (McIlroy, Bostic,
+ * McIlroy 1993). That follows each displaced value to its bucket, so each step waits for the last.
+ * Here a loop exchanges the values of a bucket one after the other, and several exchanges overlap
+ * (Skarupke 2016). */
 
-#define SMALL       32
-#define DIGIT_MOST  8  /* bits: this many streams of exchanges fit in the first-level cache */
-#define BUCKET_MOST 12 /* target size of a bucket that is split no further */
+#define SMALL       32 /* up to this many values are sorted by insertion */
+#define DIGIT_MOST  8  /* bits: the 256 lines that are written take 16 KiB of the L1 cache */
+#define BUCKET_MOST 12 /* target size of a bucket that is not split again */
 #define BUCKETS     (1u << DIGIT_MOST)
-#define CACHED      4096 /* values that fit in the first-level cache: a look at them costs little */
+#define CACHED      4096 /* values that fit in an L1 cache of 32 KiB, so that reading them is cheap */
 
 static void insertion_sort(uint64_t *values, size_t n)
 {
@@ -363,7 +364,7 @@ static unsigned digit_bits(size_t n, unsigned bits)
     return digit;
 }
 
-/* Moves each value into its bucket. next[]: where buckets begin; on return, where they end. */
+/* Moves each value into its bucket. next[] are the starts of the buckets; on return, their ends. */
 static void exchange(uint64_t *values, size_t *next, const size_t *end, unsigned buckets,
                      unsigned shift)
 {
@@ -409,7 +410,7 @@ static void radix_sort(uint64_t *values, size_t n, unsigned bits)
         return;
     for (unsigned b = 0; b < buckets; b++) {
         size_t start = b == 0 ? 0 : end[b - 1], count = end[b] - start;
-        /* does not split a much repeated value bit by bit */
+        /* so that a bucket of one value, repeated many times, is not split bit by bit */
         radix_sort(values + start, count,
                    count > SMALL && count < CACHED ? bits_that_differ(values + start, count)
                                                    : shift);

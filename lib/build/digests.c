@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * All digests of a builder: a buffer for each thread that adds, and runs on disk once the memory is
- * used up. */
+ * used up. The file of the runs is called the spool. */
 #include "build/digests.h"
 
 #include <errno.h>
@@ -16,26 +16,26 @@
 #include "os/thread.h"
 
 #define CACHE_LINE  64
-#define SLICES_LOG  8                   /* slices of the digests that threads take while counting */
-#define SAMPLE      64                  /* one slice of so many is a sample */
-#define GUESS_LEAST ((uint64_t)1 << 16) /* digests; fewer are soon counted */
+#define SLICES_LOG  8                   /* threads count 2^8 slices of the range of digests */
+#define SAMPLE      64                  /* a sample has every 64th of these slices */
+#define GUESS_LEAST ((uint64_t)1 << 16) /* digests; counting fewer takes no time to speak of */
 
 /* A buffer that threads share. */
 struct shared_buffer {
-    pthread_mutex_t lock; /* if plan.shared */
+    pthread_mutex_t lock; /* used if plan.shared */
     struct digest_buffer buffer;
-    uint8_t apart[CACHE_LINE];
+    uint8_t apart[CACHE_LINE]; /* no two locks share a cache line */
 };
 
 struct digests {
     struct digests_plan plan;
-    unsigned count; /* of buffers */
+    unsigned count; /* number of buffers */
     struct shared_buffer *buffers;
-    pthread_mutex_t spool_lock; /* of the spool and the list of runs in it */
+    pthread_mutex_t spool_lock; /* protects the spool and the list of runs in it */
     uint64_t spool_size;
-    struct runs runs; /* `spooled` runs in the spool; behind them, those of buffers */
+    struct runs runs; /* the first `spooled` runs are in the spool, the next in buffers */
     size_t spooled;
-    uint64_t counted, counted_of; /* distinct digests, known when this many had been added */
+    uint64_t counted, counted_of; /* distinct digests among the first `counted_of` added */
 };
 
 int digests_new(struct digests **out, const struct digests_plan *plan)
@@ -74,7 +74,7 @@ void digests_free(struct digests *d)
     free(d);
 }
 
-/* A spool that does not become empty is replaced by the next one. */
+/* A spool that cannot be truncated is closed. The next run creates another. */
 void digests_reset(struct digests *d)
 {
     for (unsigned i = 0; i < d->count; i++)
@@ -115,7 +115,7 @@ static int spool_buffer(struct digests *d, const struct digest_buffer *buffer)
     return 0;
 }
 
-/* For a full buffer. */
+/* Sorts a full buffer. If it is still more than half full, writes it to the spool. */
 static int make_way(struct digests *d, struct digest_buffer *buffer)
 {
     digest_buffer_sort(buffer);
@@ -129,7 +129,7 @@ static int make_way(struct digests *d, struct digest_buffer *buffer)
     return error;
 }
 
-/* Makes room for `more` digests, at most half of what a buffer may hold. */
+/* Makes room for `more` digests, which must be at most half of a buffer's maximum. */
 static int make_places(struct digests *d, struct digest_buffer *buffer, size_t more)
 {
     int error = more > d->plan.buffer.most - digest_buffer_count(buffer) ? make_way(d, buffer) : 0;
@@ -151,8 +151,9 @@ static int add_to_buffer(struct digests *d, struct digest_buffer *buffer, const 
     return 0;
 }
 
-/* The buffer that this thread used last: one more than its number. Threads that stay with a buffer
- * each have its buffers in their cache. */
+/* The number of the buffer that this thread used last, plus 1. A thread that stays with its buffer
+ * keeps the buffers of its partitions in its cache. When threads shared them, adding by two threads
+ * took three to five times as long as by one. */
 static _Thread_local unsigned favourite;
 
 static unsigned find_favourite(void)
@@ -163,8 +164,8 @@ static unsigned find_favourite(void)
     return favourite - 1;
 }
 
-/* Locks a buffer: the favourite, or if that is in use, one that is not; or if that is full, one
- * that is empty, so that a thread that adds alone fills them all. */
+/* Locks a buffer: the thread's favourite; if another thread holds that, a free buffer; if it is
+ * full, an empty buffer, so that a thread that adds alone fills all buffers. */
 static struct shared_buffer *take_buffer(struct digests *d, size_t more)
 {
     const unsigned own = find_favourite() % d->count;
@@ -198,7 +199,7 @@ int digests_add(struct digests *d, const uint64_t *digests, size_t n)
 
 /* ---- reading */
 
-/* How many digests are held, repetitions included. */
+/* The number of digests held, including repeated digests. */
 static uint64_t count_held(const struct digests *d)
 {
     uint64_t held = d->spool_size / sizeof(uint64_t);
@@ -214,7 +215,7 @@ struct preparing {
     bool sort_all;
 };
 
-/* Sorts what is not partitioned, or all. */
+/* Sorts the buffers that are not partitioned, or all buffers. */
 static void prepare_buffers(void *context)
 {
     struct preparing *p = context;
@@ -239,7 +240,7 @@ static int prepare(struct digests *d, bool sort_all)
     return p.error;
 }
 
-/* Digests in the largest partition. */
+/* The number of digests in the largest partition. */
 static size_t largest_partition(const struct digests *d)
 {
     size_t largest = 0;
@@ -252,7 +253,7 @@ static size_t largest_partition(const struct digests *d)
     return largest;
 }
 
-/* A buffer's sorted digests become a run; the others stay in partitions. */
+/* Lists a buffer's sorted digests as a run. Its other digests stay in partitions. */
 static void list_buffer(struct digests *d, const struct digest_buffer *buffer)
 {
     if (digest_buffer_count(buffer) > buffer->sorted)
@@ -299,13 +300,13 @@ const struct runs *digests_runs(struct digests *d)
 
 struct counting {
     const struct digests *d;
-    unsigned step; /* slices from one to the next that is read */
+    unsigned step; /* reads every `step`th slice */
     atomic_uint next;
     atomic_int error;
     atomic_uint_least64_t digests, distinct, sum;
 };
 
-/* Digests seen by a thread. */
+/* The digests that a thread has read. */
 struct seen {
     uint64_t digests, distinct;
 };

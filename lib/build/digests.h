@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Any number of digests in a fixed amount of memory. Each thread adds to a buffer of its own; a
- * full buffer is sorted, and what remains goes to a temporary file as a run. */
+ * Any number of digests in a fixed amount of memory. Each thread adds to a buffer of its own. A
+ * full buffer is sorted, and its distinct digests go to a temporary file as a run. */
 #ifndef BLOOMFILE_BUILD_DIGESTS_H
 #define BLOOMFILE_BUILD_DIGESTS_H
 
@@ -14,9 +14,9 @@ struct digests;
 #define DIGESTS_BUFFERS_MOST RUNS_BUFFERS_MOST
 
 struct digests_plan {
-    struct digest_buffer_plan buffer; /* each holds 4096 digests at least */
+    struct digest_buffer_plan buffer; /* a buffer has room for at least 4096 digests */
     unsigned buffers;                 /* at most DIGESTS_BUFFERS_MOST */
-    bool shared;                      /* several threads add at once */
+    bool shared;                      /* several threads add at the same time */
     unsigned threads;                 /* for sorting and counting */
     size_t room;                      /* as for reader_new() */
     const char *folder;               /* as for spool_file(); the caller's */
@@ -24,38 +24,41 @@ struct digests_plan {
 
 int digests_new(struct digests **out, const struct digests_plan *plan);
 
-/* 0, or an error; then everything added before is still held, and some of the new digests. */
+/* Returns 0 or an error. After an error it holds all earlier digests, and some of the new digests.
+ */
 int digests_add(struct digests *d, const uint64_t *digests, size_t n);
 
-/* All digests, sorted or partitioned, valid until more are added. NULL: ENOMEM. */
+/* Returns all digests, sorted or partitioned, valid until the next add; or NULL for ENOMEM. */
 const struct runs *digests_runs(struct digests *d);
 
 /* The number of distinct digests. */
 int digests_count(struct digests *d, uint64_t *count);
 
-/* After digests_runs(): the same; or if a sample has no repetition, how many there are if all the
- * others have none either. */
+/* Guesses the number of distinct digests, after digests_runs(). If a sample has no repeated
+ * digests, assumes that all digests are distinct, and *certain is false. Otherwise counts. */
 int digests_guess(struct digests *d, uint64_t *count, bool *certain);
 
-/* After digests_runs(): who has read all of them says how many are distinct. */
+/* Records the number of distinct digests, after digests_runs(), for a caller that has read all. */
 void digests_are(struct digests *d, uint64_t distinct);
 
-/* Forgets all, and keeps the memory. */
+/* Forgets all digests, and keeps the memory. */
 void digests_reset(struct digests *d);
 
 void digests_free(struct digests *d);
 
-/* ---- The digests of a slice lie in a small range. While they are collected, that is spread
- * over the range of all digests, so that sorting and partitioning by the top bits go as for a
- * whole filter. The order stays, and nothing is lost. */
+/* ---- digests of a slice
+ *
+ * They lie in a small range, so their top bits are almost equal, and most partitions would stay
+ * empty. While digests are collected, they are therefore spread over all 64-bit numbers, in the
+ * same order and without loss: a slice of 1000 then builds in 5 ns a key instead of 22. */
 
 struct digest_range {
-    uint64_t first, last; /* digests of the slice */
-    unsigned shift;       /* 0: nothing is spread */
+    uint64_t first, last; /* first and last digest of the slice */
+    unsigned shift;       /* 0 for a whole filter, whose digests are not spread */
 };
 
-/* Of the digests of a filter with this header; for a whole one nothing is spread. A block has many
- * digests, so a slice's first is not its last. */
+/* The range of a filter with this header. A block has many digests, so s.last - s.first is not 0,
+ * for which the result of clz would be undefined. */
 static inline struct digest_range digest_range_of(const struct header *h)
 {
     struct digest_range s = { 0, UINT64_MAX, 0 };
@@ -78,13 +81,13 @@ static inline uint64_t digest_range_digest(const struct digest_range *s, uint64_
     return (digest - s->first) << s->shift;
 }
 
-/* The greatest number to which a digest up to this one is spread. */
+/* The greatest number to which digests up to `digest` are spread. */
 static inline uint64_t digest_range_last(const struct digest_range *s, uint64_t digest)
 {
     return digest_range_digest(s, digest) | ((1ULL << s->shift) - 1);
 }
 
-/* The digest that was spread to that. */
+/* The digest that was spread to `number`. */
 static inline uint64_t digest_range_back(const struct digest_range *s, uint64_t number)
 {
     return (number >> s->shift) + s->first;

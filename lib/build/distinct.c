@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Removal and counting of repetitions. The first way is a sieve: each value is hashed to one of
- * many slots, and a value that has a slot to itself is distinct from all others. The rest, about a
- * tenth, is sieved with another hash, and sorted once sieving stops helping. The second way, for
- * few suspects, is a bitmap of them: a value whose bit is not set equals none of them; the others
- * are sorted. */
+ *
+ * Removal and counting of repeated values.
+ *
+ * The sieve hashes each value to a slot. A value alone in its slot differs from every other value.
+ * There are 8 to 16 slots a value, so among distinct values 1 - e^(-1/8) = 12% at most share a
+ * slot. These values are sieved again with another hash. Once sieving stops helping, the rest is
+ * sorted.
+ *
+ * If there are few suspects, a bitmap of them is faster: a value whose bit is clear equals no
+ * suspect. The remaining values are sorted.
+ */
 #include "build/distinct.h"
 
 #include <string.h>
@@ -11,11 +17,11 @@
 #include "build/digest_buffer.h"
 
 #define SLOTS_LOG  3                        /* at least 2^3 slots a value */
-#define LOG_MOST   (8 * sizeof(size_t) - 1) /* their memory is a size_t */
-#define FEW        64
+#define LOG_MOST   (8 * sizeof(size_t) - 1) /* so that a size_t holds the number of slots */
+#define FEW        64                       /* values that are sorted without a sieve */
 #define MULTIPLIER 0x9E3779B97F4A7C15u
 
-/* 64 slots: whether one value has been seen there, and whether a second one has. */
+/* 64 slots: a bit each for a first value, and for a second. */
 struct slots {
     uint64_t once, twice;
 };
@@ -33,7 +39,7 @@ size_t distinct_memory(size_t n)
     return ((size_t)1 << (slots_log(n) - 6)) * sizeof(struct slots);
 }
 
-/* Moves values that have a slot to themselves to the front, and returns their number. */
+/* Moves the values that are alone in their slots to the front. Returns their number. */
 static size_t sieve(uint64_t *values, size_t n, uint64_t multiplier, struct slots *slots)
 {
     const unsigned shift = 64 - slots_log(n);
@@ -66,10 +72,15 @@ size_t distinct(uint64_t *values, size_t n, void *memory)
     return (size_t)(rest - values) + sort_unique(rest, left);
 }
 
-/* ---- among suspects: with more of them the sieve is faster */
+/* ---- few suspects
+ *
+ * The memory of n values is 2 to 4 bytes each, so up to n / 64 to n / 32 values may be suspects.
+ * For more
+ * suspects the sieve is faster. A quarter of the memory is the list of suspects, a quarter the
+ * map, and half the values found. */
 
-#define SUSPECTS 128 /* bytes of memory for each */
-#define MAP_LOG  8   /* at least 2^8 bits a suspect: a quarter of its memory */
+#define SUSPECTS 128 /* bytes of memory for each suspect */
+#define MAP_LOG  8   /* at least 2^8 bits for each suspect: a quarter of its memory */
 
 size_t distinct_suspects(size_t n)
 {

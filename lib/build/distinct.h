@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The repetitions among values in memory, dropped or counted. */
+ * Repeated values in memory: dropped or counted. */
 #ifndef BLOOMFILE_DISTINCT_H
 #define BLOOMFILE_DISTINCT_H
 
@@ -9,13 +9,13 @@
 /* Bytes of memory that distinct() needs for n values. */
 size_t distinct_memory(size_t n);
 
-/* Drops repetitions among n values and returns how many are left, in any order. Tuned for hashes
- * that fit in the cache; other values only take longer. */
+/* Drops repeated values among n values. Returns the number of remaining values, which are in any
+ * order. Tuned for hashes that fit in the cache; other values only take longer. */
 size_t distinct(uint64_t *values, size_t n, void *memory);
 
-/* The number of repetitions among n values. Each value that equals one before it is among `count`
- * suspects at the beginning of the memory, at most distinct_suspects(n). Leaves the values in
- * disorder. */
+/* Counts the repeated values among n values. The memory must begin with `count` suspects, at most
+ * distinct_suspects(n), which include each value that equals an earlier value. May reorder the
+ * values. */
 size_t distinct_repetitions(uint64_t *values, size_t n, size_t count, void *memory);
 size_t distinct_suspects(size_t n);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Size and number of a body's parts, computed from the layout, the memory and the threads. */
+ * The plan of a body's parts: their size and number, from the layout, the memory and the threads.
+ */
 #include "build/fill.h"
 
 #include "build/deferred.h"
@@ -9,16 +10,16 @@
 #include "format/min.h"
 #include "os/thread.h"
 
-#define PART_BEST   ((size_t)1 << 18) /* stays in the cache */
+#define PART_BEST   ((size_t)1 << 18) /* bytes; such a part stays in the L2 cache */
 #define PART_LEAST  ((size_t)1 << 15)
-#define PART_SOLVED ((size_t)1 << 16) /* its digests stay in the cache */
-#define TURNS       8
+#define PART_SOLVED ((size_t)1 << 16) /* bytes; the digests of such a part stay in the L2 cache */
+#define TURNS       8 /* parts of each thread at least, so that no thread waits long for the last */
 #define PART_MOST                                                                                  \
     (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
-#define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; a thread does not pay for less */
-#define BUFFER_BEST ((size_t)4096)      /* smaller writes are slower */
-#define WINDOW_MOST 2048                /* parts whose buffer ends all fit in the cache */
-#define ASIDE_EACH  16 /* bytes of positions a digest puts into one window, at most */
+#define BODY_SHARE  ((uint64_t)1 << 20)            /* bytes of body; less is not worth a thread */
+#define BUFFER_BEST ((size_t)4096)                 /* smaller writes are slower */
+#define WINDOW_MOST 2048 /* parts of a window, whose buffers' last lines fit in a cache */
+#define ASIDE_EACH  16   /* bytes of positions that a digest adds to one window, at most */
 
 static uint64_t divided_up(uint64_t a, uint64_t b)
 {
@@ -31,15 +32,16 @@ static uint64_t power_below(uint64_t size)
     return (uint64_t)1 << (63 - __builtin_clzll(size));
 }
 
-/* One thread's part size when `threads` share the memory. */
+/* The memory of one thread, in bytes, if `threads` share all memory. */
 static uint64_t memory_each(const struct fill_plan *plan, unsigned threads)
 {
     const uint64_t all = plan->threads > 1 ? plan->threads : 1;
     return (plan->part + (uint64_t)plan->room * READER_EACH) * all / threads;
 }
 
-/* One part per thread. If memory is too short for that, more parts; threads would not help then,
- * since less memory for each means more parts. So one thread works alone. */
+/* Plans one part for each thread. If memory is too short for that, one thread makes larger parts
+ * alone: several threads would have less memory each, so parts would be smaller, and each part
+ * needs a pass over all digests. */
 static void plan_passes(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
                         bool in_place)
 {
@@ -57,8 +59,8 @@ static uint64_t windows_of(const struct parts *p)
     return divided_up(p->count, p->window);
 }
 
-/* For that many threads: parts as small as good buffers allow, and no larger than needed. false:
- * memory is too short. */
+/* Plans at least `least` windows for that many threads. Parts are as small as PART_BEST, unless the
+ * window would then have too many for good buffers. Returns false if memory is too short. */
 static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads, uint64_t least)
 {
@@ -82,7 +84,8 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     return true;
 }
 
-/* Deferring reads and writes as much as k passes would read. */
+/* Defers positions if that is cheaper than passes. Deferring writes and reads about as many bytes
+ * as k passes read. Several threads must not need more windows than one thread. */
 static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads)
 {
@@ -97,8 +100,8 @@ static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_
     *p = shared && windows_of(&several) <= windows ? several : one;
 }
 
-/* Threads that have memory to solve a page each, and as many pages for a part as they have memory
- * for, up to so many. */
+/* Lowers the number of threads until each has memory to solve a page. Returns the size of parts: as
+ * many pages as a thread has memory for, up to `best` bytes. */
 static size_t plan_solved(struct parts *p, uint64_t keys, const struct fill_plan *plan, size_t best)
 {
     const uint64_t reading = (uint64_t)plan->room * READER_EACH;

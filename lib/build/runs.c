@@ -12,7 +12,7 @@
 #include "format/probe.h"
 #include "os/file.h"
 
-#define NEAR 512u /* digests read to find one among them: a page */
+#define NEAR 512u /* digests, a page, that one read loads to find a digest among them */
 
 int runs_reserve(struct runs *runs, size_t count)
 {
@@ -27,7 +27,7 @@ int runs_reserve(struct runs *runs, size_t count)
     return 0;
 }
 
-/* Reads n digests of a run, starting at a place. 0, or a read error. */
+/* Reads n digests of a run, from place `at` on. Returns 0 or a read error. */
 static int load_run(const struct runs *runs, const struct run *run, uint64_t at, size_t n,
                     uint64_t *to)
 {
@@ -37,8 +37,8 @@ static int load_run(const struct runs *runs, const struct run *run, uint64_t at,
     return 0;
 }
 
-/* Narrows [*low, *high) to at most NEAR digests around the place looked for: growing steps from
- * where an even spread would put it, then bisection. */
+/* Narrows [*low, *high) to at most NEAR digests around the place of a digest: by growing steps from
+ * the place that an even spread predicts, then by bisection. */
 static int approach(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t *low,
                     uint64_t *high)
 {
@@ -60,8 +60,8 @@ static int approach(const struct runs *runs, const struct run *run, uint64_t dig
     return 0;
 }
 
-/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none.
- * Places outside are known to be too low or too high. 0, or a read error. */
+/* Finds the first place in [low, high) whose digest is not below `digest`, or `high`. Places
+ * outside must be too low or too high. Returns 0 or a read error. */
 static int seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
                 uint64_t high, uint64_t *place)
 {
@@ -82,7 +82,7 @@ static int seek(const struct runs *runs, const struct run *run, uint64_t digest,
     return 0;
 }
 
-/* The first place whose digest is above `digest`. */
+/* Finds the first place whose digest is above `digest`. */
 static int seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
                       uint64_t high, uint64_t *place)
 {
@@ -90,26 +90,26 @@ static int seek_above(const struct runs *runs, const struct run *run, uint64_t d
     return digest == UINT64_MAX ? 0 : seek(runs, run, digest + 1, low, high, place);
 }
 
-/* ---- The digests of a range, loaded from each run and partition. */
+/* ---- pieces: the digests of a small range, loaded from each run and partition */
 
-#define AT_ONCE ((size_t)1 << 15) /* digests of partitions, where it takes several to fill that */
+#define AT_ONCE ((size_t)1 << 15) /* digests that small partitions are combined to, at most */
 
-/* The unread digests of a run, [next, stop), of which [next, end) come next. */
+/* The unread digests of a run are [next, stop), of which [next, end) belong to the next piece. */
 struct stretch {
     uint64_t next, end, stop;
 };
 
 struct reader {
     const struct runs *runs;
-    struct stretch *stretches; /* of each run */
+    struct stretch *stretches; /* one for each run */
     uint64_t *values;
-    void *slots; /* for distinct() */
+    void *slots; /* memory for distinct() */
     size_t room;
     uint64_t sum;
 };
 
-/* No more than is useful, at least twice the largest partition: equal digests of all runs are read
- * together. */
+/* The room for a piece: not more than is useful, and at least two digests of each run, so that
+ * equal digests of all runs fit. */
 static size_t room_for(const struct runs *runs, size_t room)
 {
     const uint64_t enough = 2 * (runs->held + runs->count) + 2;
@@ -151,7 +151,7 @@ uint64_t reader_sum(const struct reader *r)
     return r->sum;
 }
 
-/* Finds [first, last] in each run; *left: how many digests that is. */
+/* Finds [first, last] in each run. *left is the number of digests found. */
 static int start_piece(struct reader *r, uint64_t first, uint64_t last, uint64_t *left)
 {
     *left = 0;
@@ -168,7 +168,7 @@ static int start_piece(struct reader *r, uint64_t first, uint64_t last, uint64_t
     return 0;
 }
 
-/* Sets `end` in each run just behind `last`; *n: how many digests that covers. */
+/* Sets `end` in each run just after `last`. *n is the number of digests from `next` to `end`. */
 static int reach(struct reader *r, uint64_t last, uint64_t *n)
 {
     *n = 0;
@@ -182,8 +182,8 @@ static int reach(struct reader *r, uint64_t last, uint64_t *n)
     return 0;
 }
 
-/* Finds the *last as far from `first` as `room` allows; *n: the number of digests between. Up to
- * the old *last, `left` are unread. */
+/* Lowers *last until the `left` unread digests up to it are at most `room`. *n is their number. The
+ * first guess assumes an even spread, and fills 7/8 of the room. */
 static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, size_t room,
                      uint64_t *n)
 {
@@ -197,7 +197,7 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
             return error;
         }
         if (width == 0)
-            return EIO; /* more equal digests than runs */
+            return EIO; /* more equal digests than runs: the file was changed */
     }
 }
 
@@ -214,8 +214,8 @@ static size_t count_in_partition(const struct reader *r, uint64_t partition)
     return n;
 }
 
-/* Lowers *last to the end of a partition; returns how many digests the partitions from that of
- * `first` on hold. */
+/* Lowers *last to the end of a partition. Returns the number of digests in the partitions from that
+ * of `first` to that of *last. */
 static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t *last)
 {
     const size_t most = r->room / 2 < AT_ONCE ? r->room / 2 : AT_ONCE;
@@ -229,8 +229,8 @@ static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t 
     return n;
 }
 
-/* Finds a *last up to which the digests fit; *n: how many are in runs, *partitioned: how many, at
- * most, in partitions. Up to the old *last, `left` are unread. */
+/* Lowers *last until the digests up to it fit in a piece. *n is their number in runs, *partitioned
+ * the most in partitions. `left` is the number of unread digests up to the old *last. */
 static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, uint64_t *n,
                       size_t *partitioned)
 {
@@ -243,7 +243,7 @@ static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t
     return error != 0 ? error : reach_far(r, first, last, left, r->room - *partitioned, n);
 }
 
-/* The only run with digests between `next` and `end`; NULL: several have some. */
+/* Returns the only run with digests between `next` and `end`, or NULL if several have digests. */
 static const struct run *only_source(const struct reader *r, const struct stretch **stretch)
 {
     const struct run *only = NULL;
@@ -258,7 +258,7 @@ static const struct run *only_source(const struct reader *r, const struct stretc
     return only;
 }
 
-/* Sums digests read from the file, all of which must be in [first, last]. */
+/* Sums digests read from the file. Returns EIO if a digest is outside [first, last]. */
 static int check_range(struct reader *r, const uint64_t *digests, size_t n, uint64_t first,
                        uint64_t last)
 {
@@ -300,7 +300,8 @@ static void load_partitions(struct reader *r, uint64_t first, uint64_t last, siz
             *n += partitioner_gather(r->runs->partitioned[i], p, first, last, r->values + *n);
 }
 
-/* The digests in [first, last], from [next, end) of the runs, and from partitions. */
+/* Makes a piece of the digests in [first, last], from [next, end) of the runs and from partitions.
+ * If one run in memory has all of them, they are not copied. */
 static int gather_piece(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
                         struct reader_piece *piece)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A part of a ribbon body, solved page by page. Digests are sorted by page, because a page is
- * solved from all its digests. */
+ * solved from all its digests together. */
 #include "build/solver.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 struct solver {
     const struct kernel *kernel;
     uint64_t first, lines;
-    uint64_t *counts;  /* of each page, of all its digests */
-    uint64_t *digests; /* those that are kept */
+    uint64_t *counts;  /* number of digests of each page */
+    uint64_t *digests; /* the digests that are kept */
     size_t n, room;
-    uint64_t *sorted; /* by page */
+    uint64_t *sorted; /* the same digests, sorted by page */
     size_t sorted_room;
-    size_t *ends; /* of each page, in `sorted` */
+    size_t *ends; /* the end of each page's digests in `sorted` */
     struct ribbon_solve_memory *page;
-    void *memory; /* for `page`; few keys do not touch all of it */
+    void *memory; /* memory of `page`, from calloc(): few keys do not touch all of it */
     size_t pages;
 };
 
@@ -90,7 +90,7 @@ static size_t page_of(const struct solver *s, uint64_t digest)
     return (size_t)(probe_reduce(digest, s->lines) / RIBBON_LINES - s->first);
 }
 
-/* Of a page with more keys than are ever solved the others are only counted. */
+/* Keeps at most RIBBON_KEYS digests of a page, and counts the rest: such a page is not solved. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n)
 {
     const int error = make_room_for_keys(s, n);
@@ -106,7 +106,7 @@ static size_t kept(const struct solver *s, size_t page)
     return s->counts[page] < RIBBON_KEYS ? (size_t)s->counts[page] : RIBBON_KEYS;
 }
 
-/* For one more: so the keys of a page without any have an address. */
+/* Has room for one digest more, so that the empty list of a page without keys has an address. */
 static int make_sorted_room(struct solver *s)
 {
     if (s->n < s->sorted_room)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A part of a body of the layout ribbon: its digests, and its pages solved from them. */
+ * A part of a ribbon body: its digests, and the pages solved from them. */
 #ifndef BLOOMFILE_SOLVER_H
 #define BLOOMFILE_SOLVER_H
 
@@ -7,22 +7,21 @@
 
 struct solver;
 
-/* Bytes of memory that a thread takes, its part of so many pages included, if a page has so many
- * keys. */
+/* The memory of a thread in bytes, with a part of `pages` pages, if each page has `keys` keys. */
 uint64_t solver_needs(uint64_t keys, size_t pages);
 
-/* For parts of up to `pages` pages. 0 or ENOMEM. */
+/* Makes a solver for parts of up to `pages` pages. Returns 0 or ENOMEM. */
 int solver_new(struct solver **out, const struct kernel *kernel, size_t pages);
 void solver_free(struct solver *s);
 
-/* Begins the part of a body of `lines` lines that begins with page `first`. */
+/* Starts the part from page `first` on, of a body of `lines` lines. */
 void solver_start(struct solver *s, uint64_t first, uint64_t lines);
 
-/* Takes distinct digests of the part. 0 or ENOMEM. */
+/* Takes digests of the part, which must be distinct. Returns 0 or ENOMEM. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n);
 
-/* Makes the pages of the part in `bytes`, which are all zeros. 0, ENOMEM, or BLOOMFILE_EBODY: a
- * page does not answer to its keys. */
+/* Solves the pages of the part in `bytes`, which must be zeros. Returns 0, ENOMEM, or
+ * BLOOMFILE_EBODY if a lookup of a page's key fails. */
 int solver_make(struct solver *s, uint8_t *bytes, size_t pages);
 
 #endif

@@ -169,7 +169,7 @@ class Corpus(ToolTest):
                 self.assertGreaterEqual(len(kept), 0.9 * len(self.paragraphs(exact(documents, unit))))
 
     def test_words_are_those_of_unicode(self):
-        """Paragraphs of fewer than five words are always kept."""
+        """A paragraph is counted only if it has at least five words."""
         self.dedupe("f.bloom", "none", stdin=b"")
         for count, text in (1, "can't"), (1, "3.14"), (1, "1,000;5"), (1, "a.b:c'd_e1"), (1, "naïve"), (1, "e\u0301x"), (4, "d''t"), \
                 (2, "a,"), (3, "a,b"), (3, "1:2"), (1, "it’s"), (3, "“a”"), (2, "日本"), (1, "カタ"), (1, "a\u200db"), (0, "\t \u2003\xa0"), \

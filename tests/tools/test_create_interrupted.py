@@ -116,7 +116,7 @@ class Interrupted(Created):
                 if status is None:
                     break
             self.assertGreater(at, 1)
-            # At these calls it is too late for a signal that the tool may defer.
+            # At these calls SIGINT and SIGTERM come too late: the file is completed.
             self.assertEqual(whole, {False, True} if number == signal.SIGKILL else {True})
             if name == "old":
                 self.write("old", OLD)

@@ -173,7 +173,7 @@ class CrossSlice(ToolTest):
                     min(n, 2**64 - 1), int(n >= 2**64 or any(bits & 1 for bits in flags))))
 
     def test_slices_of_different_keys_are_refused_by_both(self):
-        """They may differ by one key or one repetition. The recorded numbers of keys do not matter."""
+        """A difference of one key or one repetition is enough. How many keys each slice has does not matter."""
         keys, whole = numbered(400), whole_header(150, 7, capacity=90)
         own = [[key for key in keys if spec_slice.slice_of(whole["m"], 3, spec_reader.xxh3(key, 0)) == i]
                for i in range(3)]

@@ -86,7 +86,7 @@ class Guard(ToolTest):
         self.assertEqual(self.orders()[:len(before)], before)
 
     def test_filter_is_made_from_the_store(self):
-        """A missing, damaged or foreign filter is rebuilt, because the store has every order."""
+        """A filter that is missing, damaged or sealed is rebuilt, because the store has every order."""
         self.guard()
         stored = self.orders()
         sealed = self.create("guard.orders", name="guard.bloom")

@@ -38,7 +38,7 @@ KEYS = [
         b"-9223372036854775809", b"123456789012345678901234567890", b"1e400", b"0.1234567890123456789012345")),
 ]
 
-# A document and its error. Each is tested again with another number, which takes the tool's other code path.
+# A document and its error. Each is tested again with a number that makes the tool read it in another way.
 BROKEN = [
     (b'{"a":1}{"a":1}', WHOLE), (b'{"a":1,}', WHOLE), (b'{"a":1,"b":[1,]}', WHOLE), (b'{"a":1,"b":[1 2]}', WHOLE),
     (b'{"a":1', WHOLE), (b'{"a":1}}', WHOLE), (b'{"a":1,"b":tru}', WHOLE), (b'{"a":1,"b":NaN}', WHOLE),

@@ -378,7 +378,7 @@ class MountPoints(SeriesTest):
 
 
 class NoPath(SeriesTest):
-    """A folder that no path leads to: names in it must still work."""
+    """A folder that cannot be reached by a path: names inside it must still work."""
 
     def within(self, folder, prefix, hide):
         return [*prefix, "sh", "-c", f'chmod 700 {folder.split("/")[0]} && cd {folder} && {hide} && exec "$@"', "sh"]
@@ -406,7 +406,7 @@ class NoPath(SeriesTest):
         self.check("closed/open", self.within("closed/open", UNPRIVILEGED, "chmod 0 .."))
 
     def test_a_folder_that_a_mount_covers(self):
-        """The files with the same names in the folder above the mount stay unchanged."""
+        """The files with the same names in the folder that covers it stay unchanged."""
         if not works(*NAMESPACE, "mount", "--bind", self.folder, self.folder):
             self.skipTest("no mounts can be had here")
         for name in "below/folder", "above":

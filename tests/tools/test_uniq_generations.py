@@ -244,7 +244,7 @@ class Files(UniqTest):
         self.assertEqual(self.numbers(), [2, 3])
 
     def test_who_asks_for_something_else_is_told(self):
-        """Keys would be kept too long or too short. No file may be made next to it."""
+        """Otherwise keys would be forgotten too early, or never. No file may be made next to it."""
         made = {"forgets": options(2, 10), "grows": ["-n", 100], "fixed": ["--fixed", "-n", 100]}
         said = {"forgets": "--generations 2", "grows": "growing", "fixed": "--fixed"}
         for kind, words in made.items():
@@ -459,7 +459,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.finish(one), [])
 
     def test_a_newer_one_by_another_process(self):
-        """The process must find it before the next line, although its own generation may not be full."""
+        """A process must find it before its next line, even if its own generation has room."""
         words = options(2, 10, "--filter", "seen")
         one, two = self.start(*words), self.start(*words)
         self.take_turn(one, b"a")

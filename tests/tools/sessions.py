@@ -26,7 +26,7 @@ def scripts(text):
 
 
 def pattern(printed):
-    """A regular expression for printed output. "..." stands for the rest of a field, or on its own line for any lines."""
+    """A regular expression for printed output. "..." stands for part of a line, or on its own line for any lines."""
     pieces = re.split(r"^\.\.\.\n|\.\.\.(?=[ \n%])", printed, flags=re.M)
     marks = re.findall(r"^\.\.\.\n|\.\.\.(?=[ \n%])", printed, flags=re.M)
     fill = [r"(?:.*\n)*" if mark.endswith("\n") else ".*" for mark in marks] + [""]

@@ -292,7 +292,7 @@ class ToolTest(unittest.TestCase):
         self.until(lambda: self.in_pipe(process.stdin) == 0, process)
 
     def write_to(self, process, data):
-        """Writes bytes to a process and waits until it has read them. Its files named before that input are open then."""
+        """Writes bytes to a process and waits until it has read them. The files it opens before that input are open then."""
         process.stdin.write(data)
         process.stdin.flush()
         self.until_read(process)
@@ -343,7 +343,7 @@ class ToolTest(unittest.TestCase):
         self.until(lambda: self.in_pipe(process.stdout) > 0, process)
 
     def overwritten_while_it_prints(self, name, data, tool, *arguments):
-        """Overwrites a file in place, as cp does, while a program's output fills a pipe. The program must exit with 2.
+        """Overwrites a file in place, as cp does, once a program's output fills a pipe. The program must exit with 2.
         Returns its standard error."""
         reader, writer = os.pipe()
         fcntl.fcntl(writer, 1031, 4096)  # F_SETPIPE_SZ, which fcntl defines since Python 3.10
@@ -361,7 +361,7 @@ class ToolTest(unittest.TestCase):
 
     def caught(self, start, condition):
         """A process begun with start(), stopped while the condition holds. If it ends too soon, another is started.
-        Send it a signal and then SIGCONT."""
+        Send it other signals first, then SIGCONT."""
         for _ in range(50):
             process = start()
             self.until(lambda: process.poll() is not None or condition())

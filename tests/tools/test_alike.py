@@ -136,7 +136,7 @@ class Names(ToolTest):
         self.assertEqual(self.output("bfinspect", "--quick", "--files-from", "filters").count(b"healthy"), 2)
 
     def test_a_list_is_whole_or_an_error(self):
-        """If an empty list passed, the tools would read standard input instead."""
+        """If an empty list were accepted, the tools would read standard input instead."""
         self.create("-q", stdin=lines("a"), name="filter")
         for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
             for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),

@@ -66,7 +66,7 @@ class StandardOutput(ToolTest):
                                                                      (2**26, 2**26)))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(result.stdout == expected)
-        self.assertEqual(result.stderr, b"")  # the summary follows from the size, without a mapping
+        self.assertEqual(result.stderr, b"")  # its rate follows from the size, so it need not be mapped
 
     def test_nothing_is_left_in_the_folder_for_temporary_files(self):
         (self.folder / "temporary").mkdir()

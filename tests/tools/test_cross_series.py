@@ -121,7 +121,7 @@ class SeriesTest(ToolTest):
 
     def words(self, error):
         told = {"EMISSINGLAYER": " is missing", "ESERIES": " layer ", "EISSERIES": "series of layers"}
-        if error in told:  # the tools name the wrong file
+        if error in told:  # the tools name the file at fault
             return told[error]
         text = (SOURCE_ROOT / "include" / "bloomfile_error.h").read_text()
         return re.search(rf"\bBLOOMFILE_{error} =\s*-\d+,\s*/\* (.*?) \*/", text)[1]

@@ -182,7 +182,7 @@ class Damage(LevelTest):
         self.assert_rows(rows)
 
     def test_killed(self):
-        """Killed at any moment, the database has all rows up to the end of some batch."""
+        """After a kill at any moment, the database has all rows up to the end of some batch."""
         given = [b"%s\t%s" % (key(i), b"v" * 100) for i in range(100_000)]
         self.write("rows", lines(*given))
         found = []

@@ -207,7 +207,7 @@ class Trouble(Shipped):
         self.trouble("shipped", "ingest", "set", "file", names=["file"])
 
     def test_database_without_a_name(self):
-        """The filter's path is the database's name with a suffix, so names that end with a slash or dots do not work."""
+        """The filter's path is the database's name with a suffix, so the name must not be empty or end with "." or ".."."""
         self.ship_and_ingest(rows(SEVERAL))
         for name in ".", "..", "/", "", "db/.", "db/../", "db/.//":
             for arguments in ["ingest", "set", name], ["get", name, "key 1"], ["status", name]:

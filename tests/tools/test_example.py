@@ -139,7 +139,7 @@ class Guard(ToolTest):
         self.orders()
 
     def test_killed(self):
-        """Killed at any moment, the next run finds every order of the store. The pool must end too."""
+        """After a kill at any moment, the next run finds every order of the store. The pool must end too."""
         for i in range(3 if SANITIZED else 10):
             process = self.start("-n", 1000, "-t", 60, ".")
             self.wait_for_filter()

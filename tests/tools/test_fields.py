@@ -478,7 +478,7 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfcommon", *header, "-", "stock", stdin=self.read("a")), b"id\tname\n2\ty\n")
 
     def test_bfcommon_looks_at_headers_of_what_it_need_not_read(self):
-        """The files before already have nothing in common."""
+        """The files before it already have nothing in common."""
         header = ["--header"]
         self.write("none", b"id\tname\n1\tnobody\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]

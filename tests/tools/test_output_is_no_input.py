@@ -75,7 +75,7 @@ class Output(ToolTest):
             self.assertIn(words[0].encode(), self.read(words[1]))
 
     def test_one_of_several_filters(self):
-        """The filters before it print nothing either."""
+        """Nothing is printed about the filters before it either."""
         self.create("-q", stdin=lines(*KEYS), name="other")
         for words in ["filter", "other"], ["--report", "-", "filter", "other"]:
             self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))

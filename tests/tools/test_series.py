@@ -123,7 +123,7 @@ class Forgetting(SeriesTest):
 
 
 class Files(SeriesTest):
-    """Each message names the wrong file."""
+    """Each message names the file at fault."""
 
     def setUp(self):
         super().setUp()

@@ -77,7 +77,7 @@ class Windows(UniqTest):
                              ["", *(f".{slot}" for slot in range(1, model.most))])
 
     def test_a_key_is_not_renewed(self):
-        """It expires after the time at which it was printed, however often it is repeated."""
+        """Its age counts from when it was printed, however often it is repeated."""
         stream = []
         for i in range(30):
             stream += [b"again", b"other %d" % i]

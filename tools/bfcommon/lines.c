@@ -28,7 +28,7 @@ struct lines {
     uint8_t *escaped; /* the last keys and lines, with escapes */
     size_t escaped_size;
     enum csv_state csv; /* at the end of the bytes read */
-    uint64_t next_line; /* the line after `whole`, if keys are fields */
+    uint64_t next_line; /* number of the line after `whole`, if keys are fields */
     bool headed;        /* the header was read */
     uint32_t sum;       /* of the bytes read */
     size_t start, end;  /* in the buffer: bytes after `whole`; only the last read may have ends */

@@ -27,7 +27,7 @@
 #define SOLVING_MEMORY (5 * MIB / 4) /* per thread of a builder, in addition to its memory */
 
 enum {
-    NONE_SIZE = 100 /* message about no keys */
+    NONE_SIZE = 100 /* for the message that there are no keys */
 };
 
 _Noreturn void create_fail(const struct create *c, int error)

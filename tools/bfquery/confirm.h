@@ -18,8 +18,8 @@ struct confirm {
 
     struct key_list *keys; /* of the hits */
     struct confirm_hit {
-        size_t key;  /* in the list */
-        size_t text; /* bytes of it */
+        size_t key;  /* its place in `keys` */
+        size_t text; /* bytes of its output */
     } * hits;
     size_t count, room;
     uint8_t *text; /* the output for the hits, in order */

@@ -45,7 +45,7 @@ void cli_catch_bus_error(const char *path);
  * must stay valid. */
 void cli_catch_bus_error_of_writer(const char *path);
 
-/* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
+/* Prints "bfcreate (bloomfile) 0.1.0" to stdout and exits with 0. */
 _Noreturn void cli_version(void);
 
 /* Standard output. Writes wait even if another program has made the descriptor non-blocking.
@@ -89,10 +89,10 @@ bool cli_parse_u64(const char *text, uint64_t *out);
 /* A rate: a decimal fraction above 0 and below 1, "0.01", "1e-3", or "1%". */
 bool cli_parse_rate(const char *text, double *out);
 
-/* Pairs of hexadecimal digits, 1 to `size` of them; the rest of out becomes zero. */
+/* Pairs of hexadecimal digits, for 1 to `size` bytes. The rest of `out` is set to zeros. */
 bool cli_parse_hex(const char *text, uint8_t *out, size_t size);
 
-/* "64 bytes", "1.2 MiB". Returns buffer. */
+/* A size as all tools print it: "64 bytes", "1.2 MiB". Returns buffer. */
 char *cli_bytes(char *buffer, size_t size, uint64_t bytes);
 
 /* A rate or another fraction as all tools print it: 0.00985 is "0.985%". Returns buffer. */

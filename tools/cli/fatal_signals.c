@@ -18,7 +18,7 @@ enum {
 static atomic_int ended_by;
 static atomic_uint first_ms; /* when the first signal arrived; 0: not yet */
 
-/* Never 0, and wraps around. */
+/* Milliseconds. Never returns 0, and wraps around. */
 static unsigned now_ms(void)
 {
     struct timespec now = { 0 };

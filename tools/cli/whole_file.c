@@ -40,7 +40,7 @@ static bool fill_temporary(char *temporary, const void *bytes, size_t size)
     return done;
 }
 
-#ifndef RENAME_NOREPLACE /* musl */
+#ifndef RENAME_NOREPLACE /* musl lacks it */
 #define RENAME_NOREPLACE (1u << 0)
 static int renameat2(int from, const char *old_name, int to, const char *new_name, unsigned flags)
 {

@@ -10,7 +10,7 @@
 /* Initialize `path`. If it is NULL, the functions below do nothing. */
 struct side_file {
     const char *path;
-    const char *what; /* "repeated lines" */
+    const char *what; /* for messages: "repeated lines" */
     int fd;           /* -1: not open */
     bool begun;       /* the old contents were removed */
 };

@@ -73,9 +73,9 @@ __attribute__((format(printf, 2, 3))) static void append(char message[HEADER_LIN
 }
 
 enum {
-    SHOWN = 200 /* maximum bytes of a name, */
+    SHOWN = 200 /* maximum bytes of a name in a message */
 };
-#define COLUMNS_SHOWN 40 /* and maximum number of names, in a message */
+#define COLUMNS_SHOWN 40 /* maximum number of names in a message */
 
 static void append_name(char message[HEADER_LINE_MESSAGE], const void *bytes, size_t size)
 {

@@ -9,7 +9,7 @@ POINTER, SIZE, BYTES = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
 
 
 class Database:
-    """A database opened for writing, with one of its column families."""
+    """A database opened for writing, and a column family of it."""
 
     def __init__(self, path, family):
         self.path, self.family = str(path).encode(), family.encode()

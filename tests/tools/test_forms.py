@@ -16,7 +16,7 @@ ONE_FIELD = ["--field", 1, "--delimiter", ":"]
 FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
 NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C, or --json PATH)"
 
-# For each form: lines, some with the same key; the same keys written for other options; lines with other keys.
+# Each form has lines, some with the same key; the same keys written for other options; lines with other keys.
 FORMS = {
     "lower": (["-i"], b"Apple\nPEAR\n\n@[`{\n\xc3\x84pfel\nAPPLE\n", ["-i"], b"apple\npear\n\n@[`{\n\xc3\x84pfel\napple\n",
               b"plum\n\xc3\xa4pfel\n@[`z\n"),

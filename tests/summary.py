@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """summary.py BROKEN LOG...: sums up the logs of meson test (LOG.json in a build's meson-logs).
 
-Prints which tests were skipped, and why, and which tests of the first build did not run. The last line is the sum;
-BROKEN, the number of builds that failed, counts as failed tests. Exits with 1 unless tests ran and none failed."""
+Prints the skipped tests and the reasons, and the tests of the first build that did not run. The last line is the sum;
+BROKEN, the number of builds that failed, counts as failed tests. Exits with 1 unless tests ran without a failure."""
 
 import json
 import pathlib

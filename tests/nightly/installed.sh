@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Sourced with BUILD and SOURCE as arguments: $root is an installation (DESTDIR) that all tests of a build share, and
-# nobody changes; pkg-config finds the library there. The working directory is a folder of the test's own, $work.
+# Sourced with BUILD and SOURCE as arguments. $root is an installation (DESTDIR) that all tests of a build share and
+# must not change; pkg-config finds the library there. The working directory, $work, belongs to the test.
 set -eu
 build=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$build/installation
 
-# The first test, and the first one after a build, makes it.
+# The first test after a build makes it.
 exec 9>"$root.lock"
 flock 9
 if [ ! -e "$root/made" ] || [ "$(find "$build/.ninja_log" "$source/include" "$source/man" "$source/share" -newer "$root/made")" ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_cmake.sh BUILD SOURCE: find_package(bloomfile CONFIG) of an installation that was copied elsewhere: its targets,
-# versions, components, what it says if a library is missing, and of other folders for libraries and headers.
+# test_cmake.sh BUILD SOURCE: find_package(bloomfile CONFIG) of an installation copied elsewhere: its targets, versions,
+# components, the message if a library is missing, and other folders for libraries and headers.
 . "$(dirname "$0")/installed.sh"
 unset PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH
 command -v cmake >/dev/null || { echo "skipped: needs CMake (Debian: cmake)"; exit 77; }
@@ -25,7 +25,7 @@ configure() {
     cmake -G Ninja -S "$from" -B "$work/$from/build" -DCMAKE_PREFIX_PATH="$prefix" "$@" >log 2>&1
 }
 
-# runs PROGRAM: it says what a consumer should
+# runs PROGRAM: its output must be a consumer's
 runs() {
     "$1" "$work/fruit.bloom" >got || fail "$1: exit status $?"
     echo 'fruit: 3 keys, 2 of 3 found, stone: no' | cmp - got || fail "$1 answers wrongly"
@@ -45,7 +45,7 @@ readelf -d installed/bin/consumer-c | grep -q "NEEDED.*libbloomfile\.so\.0" || f
 readelf -d installed/bin/consumer-static | grep -q 'NEEDED.*bloomfile' && fail "consumer-static is linked with the shared library"
 echo "targets: good"
 
-# Each line a request, and what is to come of it: what it finds, or words of why not.
+# Each line is a request and its result: the library found, or words of the message.
 mkdir requests
 cat >requests/list <<'END'
 0.1|shared static
@@ -90,8 +90,8 @@ while IFS='|' read -r request wanted; do
 done <requests/list
 echo "versions: good"
 
-# says WORDS OPTION...: the consumers' project, which wants both libraries, is refused with these words; one that
-# wants none in particular gets the shared one.
+# says WORDS OPTION...: the consumers' project, which wants both libraries, is refused with these words; a project that
+# wants either gets the shared library.
 says() {
     words=$1
     shift
@@ -107,7 +107,7 @@ deflate=$(dirname "$(sed -n 's/^bloomfile_LIBDEFLATE:FILEPATH=//p' project/build
 says "its static library needs libdeflate (Debian: libdeflate-dev)" -DCMAKE_IGNORE_PATH="$deflate;/usr$deflate;${deflate#/usr}"
 echo "what is missing: good"
 
-# Through a link to the libraries alone, as /lib is one to /usr/lib.
+# Through a link to the library folder alone, as /lib links to /usr/lib.
 mkdir linked
 ln -s "$prefix/${folder%%/*}" linked
 prefix=$work/linked
@@ -115,8 +115,8 @@ configure project || { cat log; fail "not found through a link to its libraries"
 prefix=$work/moved/here
 echo "links: good"
 
-# Other folders: what lies in the prefix is found by its place, what lies outside where it was put.
-# folders LIBDIR INCLUDEDIR: of meson. The rest is put together by hand, as it is the same.
+# Other folders: files in the prefix are found by their place, files outside by their installed path.
+# folders LIBDIR INCLUDEDIR: of meson. The rest is assembled by hand, because it is the same.
 folders() {
     meson setup meson "$source" -Dtests=false -Dtools=false --prefix="$work/put" --libdir="$1" --includedir="$2" \
         >log 2>&1 || { cat log; fail "meson cannot set up $*"; }

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_consumers.sh BUILD SOURCE: programs that use the installed library, found by pkg-config: shared and
-# static, in several versions of C and C++, by each compiler that is there, and by meson; and what bloomfile.hpp
-# does not compile.
+# test_consumers.sh BUILD SOURCE: programs that use the installed library, found by pkg-config: shared and static, in
+# several versions of C and C++, with each installed compiler, and with meson; and code that bloomfile.hpp must refuse.
 . "$(dirname "$0")/installed.sh"
 
 fail() {
@@ -10,7 +9,7 @@ fail() {
     exit 1
 }
 
-# runs PROGRAM: it says what a consumer should
+# runs PROGRAM: its output must be a consumer's
 runs() {
     "$1" "$work/fruit.bloom" >got || fail "$name: exit status $?"
     echo 'fruit: 3 keys, 2 of 3 found, stone: no' | cmp - got || fail "$name answers wrongly"
@@ -45,7 +44,7 @@ static=$(pkg-config --cflags --libs --static bloomfile)
 case $shared in *-lz* | *-lm*) fail "programs are told to link what the library does: $shared" ;; esac
 archive=$(echo "$static" | sed 's/-lbloomfile/-l:libbloomfile.a/')
 
-# alone PATTERN COMPILER OPTION...: each header is complete in itself, without a warning.
+# alone PATTERN COMPILER OPTION...: each header compiles alone, without a warning.
 alone() {
     pattern=$1
     shift
@@ -55,8 +54,8 @@ alone() {
     done
 }
 
-# What bloomfile.hpp compiles into the caller becomes no function that a linker could take for other objects, not
-# even by its address: it has the instructions of this processor.
+# Functions that bloomfile.hpp compiles into the caller must not be visible to a linker, not even by their address: they
+# contain instructions of this processor.
 cat >address.cc <<'END'
 #include <bloomfile.hpp>
 using filter = bloomfile::filter<std::uint64_t>;
@@ -92,7 +91,7 @@ all() {
     for std in c++17 c++2b; do
         builds "$2, $std, bloomfile.hpp without exceptions" $2 -std=$std -fno-exceptions -fno-rtti $for_cc "$header" $shared
     done
-    # gcc's stack for AddressSanitizer aligns to 32 bytes what AVX-512 needs at 64.
+    # gcc aligns AddressSanitizer's stack to 32 bytes; AVX-512 needs 64.
     native=-march=native
     [ -z "${SANITIZE-}" ] || [ "$(uname -m)" != x86_64 ] || native="$native -mno-avx512f"
     compiles "$2, for this processor, tests of bloomfile.hpp" $2 -std=c++20 -pthread $native $for_cc "$plus" $shared
@@ -125,7 +124,7 @@ for compilers in "gcc g++" "clang clang++"; do
     fi
 done
 
-# Keys of which nobody has said what their bytes are, and hash functions that files would not name.
+# Keys without a defined byte representation, and hash functions without a name for files.
 cat >wrong.cc <<'END'
 #include <bloomfile.hpp>
 #include <functional>

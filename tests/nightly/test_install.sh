@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and the examples of README.md, doc/c.md and
-# doc/engines.md built against it: the first two in C as C++ too.
+# test_install.sh BUILD SOURCE: the installed files and symbols, and the examples of README.md, doc/c.md and
+# doc/engines.md built against them: the first two in C and C++.
 . "$(dirname "$0")/installed.sh"
 
 for tool in bfcreate bfquery bfinspect; do
@@ -12,11 +12,11 @@ for tool in bfcreate bfquery bfinspect; do
     done
 done
 readelf -d "$shared" | grep -q 'SONAME.*libbloomfile\.so\.0'
-# functions HEADER...: those that the headers declare.
+# functions HEADER...: the functions that the headers declare.
 functions() {
     cat "$@" | tr '\n' ' ' | grep -o 'BLOOMFILE_API [^;(]*bloomfile_[a-z_]*(' | grep -o 'bloomfile_[a-z_]*(' | tr -d '(' | sort -u
 }
-# The functions of one header are in a symbol node of their own, and no other header needs it.
+# The functions of one header have a symbol node of their own, and no other header needs it.
 functions "$headers/bloomfile_unstable.h" >unstable
 functions $(find "$headers" -name 'bloomfile*.h' ! -name bloomfile_unstable.h) >stable
 sort stable unstable >declared
@@ -45,7 +45,7 @@ for path in man/man5/bloomfile.5 misc/bloomfile.magic mime/packages/bloomfile.xm
     test -s "$man3/../../$path" || { echo "$path is not installed"; exit 1; }
 done
 
-# block PAGE LANGUAGE: the first block of that page in it; printed PAGE PROGRAM.c: what stands below the command that
+# block PAGE LANGUAGE: the page's first block in that language; printed PAGE PROGRAM.c: the lines below the command that
 # compiles it.
 block() { sed -n "/^\`\`\`$2\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/$1"; }
 printed() {
@@ -64,7 +64,7 @@ version=$(sed -n 's/^#define BLOOMFILE_VERSION_[A-Z]*  *//p' "$source/include/bl
 test "$(pkg-config --modversion bloomfile)" = "$version" ||
     { echo "bloomfile.h is of version $version, pkg-config says another"; exit 1; }
 
-# try NAME COMPILER...: the example, built that way, prints that.
+# try NAME COMPILER...: the example, built that way, must print that.
 try() {
     name=$1
     shift

@@ -40,7 +40,7 @@ for consumer in consumer.c consumer.cc; do
     ./consumer fruit.bloom | grep -qx 'fruit: 3 keys, 2 of 3 found, stone: no' || fail "$consumer answers wrongly"
 done
 
-# A reader only: no library, and at most 60 KiB of machine code with the compiler of the measurement.
+# A reader only: without the library, and at most 60 KiB of machine code with the compiler of the measurement.
 compiles "$cc" "-DBLOOMFILE_NO_BUILD -DBLOOMFILE_NO_RIBBON" -O2
 reads "$cc" "" >reader
 code=$(size -A bloomfile.o | awk '/^\.text/ { sum += $2 } END { print sum }')
@@ -82,7 +82,7 @@ for compiler in gcc clang; do
     done
 done
 
-# The same by meson, of the files of lib/.
+# The same from the files of lib/, with meson.
 for parts in "" ribbon build,patches build,live build,ribbon,live,series; do
     left=
     for part in build ribbon live series patches; do

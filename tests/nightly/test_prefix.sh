@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_prefix.sh BUILD SOURCE: README.md's way to install, and doc/c.md's way to a folder of one's own, word for word, in one
-# build: what is built against the library runs, shared and static; so do the tools, also when the folder was moved; and its
-# way with CMake.
+# test_prefix.sh BUILD SOURCE: README.md's commands to install, and doc/c.md's commands for a private folder, word for
+# word, in one build. Programs built against the library run, shared and static; so do the tools, even if the folder was
+# moved. The same with CMake.
 set -eu
 source=$2
 work=$(mktemp -d)
@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-# block LANGUAGE: the first block of doc/c.md in it
+# block LANGUAGE: the first block of doc/c.md in that language
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/doc/c.md"; }
 printf 'apple: maybe\nstone: no\n' >expected
 block c >fruit.c
@@ -36,14 +36,14 @@ runs() {
     cmp expected got || fail "$1 answers wrongly"
 }
 
-# Into /usr/local, under a folder that stands for the root.
+# Into /usr/local, below a folder that stands for the root.
 mkdir bin
 printf '#!/bin/sh\n' >bin/ldconfig
 chmod +x bin/ldconfig
 PATH=$PWD/bin:$PATH DESTDIR=$work/root sh system.sh >log 2>&1 || { cat log; fail "cannot install as README.md says"; }
 seq 100 | LD_LIBRARY_PATH=$work/root/usr/local/lib "$work/root/usr/local/bin/bfcreate" seq.bloom - || fail "bfcreate is not in /usr/local/bin"
 rm seq.bloom
-meson configure build --prefix="$HOME/bloomfile" # what the next setup would say; it leaves a folder that is set up as it is
+meson configure build --prefix="$HOME/bloomfile" # in place of the next setup, which would keep a configured folder unchanged
 
 { echo set -e; sed -n 1,3p commands; } >shared.sh
 { echo set -e; sed -n 2p commands; sed -n 4p commands; } >static.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_subproject.sh BUILD SOURCE: the library as a meson subproject, shared and static, of a project that takes
-# warnings for errors, optimises as it links, and has functions of the names of the library's own.
+# test_subproject.sh BUILD SOURCE: the library as a meson subproject, shared and static, of a project that treats
+# warnings as errors, optimizes at link time, and has functions with the names of the library's own.
 set -eu
 source=$2
 work=$(mktemp -d)
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# commands: those that compile
+# commands: the compiler's
 commands() { grep '"command"' build/compile_commands.json; }
 
 kind=doc/c.md

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""doc/format/patches.md, written from that text alone: patches.
+"""Patches, written from doc/format/patches.md alone.
 
 delta BASE RESULT PATCH, apply BASE PATCH RESULT
 vectors SPEC            check the test vectors
 
-Errors are written to standard error; the exit status is then 2.
-"""
+Errors are written to standard error; the exit status is then 2."""
 
 import argparse
 import re
@@ -314,7 +313,7 @@ def change_blocks(layout, kind, units, gap_bits, typical, count_bits, string, ol
 # --- patches.md 5 Making and applying ---
 
 def parts_of(changes):
-    """First page and number of pages of each part; `changes`: of each page, cells that change."""
+    """First page and number of pages of each part; `changes`: the number of changed cells of each page."""
     page = 0
     while any(changes[page:]):
         while not changes[page]:
@@ -328,14 +327,14 @@ def parts_of(changes):
 
 
 def features_of(number, filter_):
-    """Of the patch of one of the layers of a series; 0: it is none."""
+    """The features of the patch of a layer; 0 if it is not a patch of a series."""
     if not isinstance(filter_, spec_reader.Series):
         return 0
     return OF_LAYER | (FOLLOWED if number + 1 < len(filter_.layers) else 0)
 
 
 def make(base, result):
-    """The patch from one filter to the other, or those of their layers."""
+    """The patch between two filters, or the patches of their layers."""
     old, new = spec_reader.layers_of(base), spec_reader.layers_of(result)
     if type(base) is not type(result) or len(old) != len(new):
         raise ValueError("base and result differ in shape")
@@ -343,7 +342,7 @@ def make(base, result):
 
 
 def make_one(base, result, features):
-    """The patch from one Image to the other."""
+    """The patch between two Images."""
     h, layout = base.need_no_solution().verify().header, base.header["layout"]
     other = result.verify().header
     alike = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", *spec_slice.PLACE)
@@ -392,7 +391,7 @@ def take_kind(patch, layout, room):
 
 
 def apply_part(patch, start, layout, old, new):
-    """`start`: of the part in the patch. The cells are those of its pages, of which `new` changes."""
+    """`start`: of the part in the patch. The cells are those of its pages; they are changed in `new`."""
     taken, room = [], 2**20
     for kind in kinds(layout):
         what = take_kind(patch, layout, room)
@@ -425,7 +424,7 @@ def take_head(patch):
 
 
 def apply(base, data):
-    """The bytes of the result of a patch."""
+    """The bytes of the patched result."""
     layers = spec_reader.layers_of(base)
     for layer in layers:
         layer.need_no_solution()
@@ -437,7 +436,7 @@ def apply(base, data):
 
 
 def apply_one(base, patch, features_due, before):
-    """The result of the next patch; `before`: that of the patch before."""
+    """The result of the next patch; `before`: the result of the patch before it."""
     h = base.header
     features, layout, names, size, edits = take_head(patch)
     base_header, base_body, result_header, result_body = names
@@ -472,7 +471,7 @@ def apply_parts(base, patch):
         need(1 <= span <= left - skip, "EPATCH")
         place = slice((at + skip) * page, (at + skip + span) * page)
         new[place] = apply_part(patch, start, layout, old[place], new[place])
-        need(not any(new[base.header["m"]:]), "EPATCH")  # of P12, as early as the library looks
+        need(not any(new[base.header["m"]:]), "EPATCH")  # P12, as early as in the library
         at += skip + span
 
 
@@ -485,7 +484,7 @@ SHAPE = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", "lay
 
 
 def image_like(base, data):
-    """Of the S that the base has."""
+    """An Image of the size S of the base."""
     return Image(data.ljust(len(base.data), b"\0"), "the result", True)
 
 
@@ -522,7 +521,7 @@ def vectors(spec):
 
 
 def check_damaged(base, made):
-    """No byte can be changed or left out."""
+    """Asserts that no byte can be changed or left out."""
     for at in range(len(made)):
         for bad in made[:at] + bytes([made[at] ^ 1]) + made[at + 1:], made[:at]:
             try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second implementation of format-spec.md, written from that text alone, in its order.
+"""A second implementation of format-spec.md, written from its text alone, in its order.
 
 vectors SPEC            check the tables and the test vectors of the text
 wholefile SPEC OUT      write the file that section 4 shows
@@ -7,15 +7,14 @@ info, verify FILE       print header and record in force as JSON, of a series th
                         check the whole body
 query FILE              print the keys that may be present (-v: those certainly absent)
 write OUT               make a sealed image of keys, by --layout, --m, --k and further options; with
-                        --slice I/C only slice I, from 1, of C, of which the options tell the whole
+                        --slice I/C only slice I, from 1, of C, of which the options describe the whole
 fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
 project SOURCE OUT, copy SOURCE OUT, join OUT SLICE ... (--as-is: whatever keys they were given)
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
-With
---hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
-Live images are refused, and so are live series, which spec_series.py reads. Errors are written to standard error; the exit status is then 2.
-"""
+With --hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
+Live images and live series are refused; spec_series.py reads live series.
+Errors are written to standard error; the exit status is then 2."""
 
 import argparse
 import json
@@ -94,7 +93,7 @@ def serialise(fields, values, size):
 
 
 def keys_known(keys):
-    """Whether the text knows this key_kind (kind and key_size in one number)."""
+    """Whether the text defines this key_kind (kind and key_size in one number)."""
     return keys & 255 in KEY_KINDS.values() and (keys & 255 == FIXED) == (keys > 255)
 
 
@@ -154,7 +153,7 @@ def body_size(header):
 
 
 def make_body(header, counts):
-    """counts: how often each position is hit."""
+    """counts: the number of hits of each position."""
     body, bits = bytearray(body_size(header)), WIDTH[header["layout"]]
     for x, count in counts.items():
         body[x * bits // 8] |= min(count, 2**bits - 1) << x * bits % 8
@@ -162,7 +161,7 @@ def make_body(header, counts):
 
 
 def own_digests(header, digests):
-    """Those that a filter, or a slice, holds."""
+    """The digests that a filter, or a slice, holds."""
     return {digest for digest in digests if spec_slice.is_own(header, digest)}
 
 
@@ -188,7 +187,7 @@ def ones_and_overflow(header, body):
 # --- 12 Checksums, 13 Validity, 14 Lookups, and the making of images ---
 
 class Image:
-    """Bytes that keep the rules of section 13."""
+    """Bytes that satisfy the rules of section 13."""
 
     def __init__(self, data, path, knows_applications=False):
         self.data, self.path, self.pages_checked = memoryview(data), path, {}
@@ -315,7 +314,7 @@ class Image:
         need(r["state"] != LIVE, "ELIVE rule V36")
 
     def name(self, hash_id, value):
-        """app-hashes.md: by which function digests are made. Until it is right all is maybe."""
+        """app-hashes.md: names the function that makes digests. Until the name is right, every lookup is "maybe"."""
         self.is_named = False
         self.need(hash_id == self.header["hash_id"], "EHASH")
         self.need(value == self.header["self_test"], "ESELFTEST")
@@ -355,7 +354,7 @@ class Image:
         self.pages_checked = dict.fromkeys(range(self.pages), False)
 
     def maybe(self, key):
-        """Section 14: a page whose checksum is wrong counts as full of ones."""
+        """Section 14: in a page with a wrong checksum, every cell counts as set."""
         bits = WIDTH[self.header["layout"]]
         if not self.is_named:
             return True
@@ -391,7 +390,7 @@ def on_pages(size):
 
 
 class Series:
-    """slices.md 2.2: the layers of a sealed series, all of them."""
+    """slices.md 2.2: all layers of a sealed series."""
 
     def __init__(self, data, path, knows_applications=False):
         self.data, self.path, self.layers = memoryview(data), path, []
@@ -417,7 +416,7 @@ class Series:
         return self
 
     def verify(self):
-        """Each layer, also behind a damaged one; the error is the first."""
+        """Verifies each layer, even after a damaged layer; the error is the first."""
         errors = []
         for layer in self.layers:
             try:
@@ -433,7 +432,7 @@ class Series:
 
 
 def series_words(layer):
-    """What is equal in all layers of one series (slices.md 2.1)."""
+    """The fields that are equal in all layers of one series (slices.md 2.1)."""
     header = layer.header
     return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
                                       "label", "series_fpr")] + [
@@ -441,7 +440,7 @@ def series_words(layer):
 
 
 def link_of(layer):
-    """What the layer behind it has to say of it."""
+    """The link that the next layer must have."""
     return layer.header["header_crc"] + (layer.record["body_crc"] << 32)
 
 
@@ -464,7 +463,7 @@ def load(path, offset=0, length=None, knows_applications=True):
 
 
 def load_one(path):
-    """An image that is no series: slices.md 2.2 has no such operation on them."""
+    """An image that is not a series: slices.md 2.2 has no such operation on series."""
     image = load(path)
     if isinstance(image, Series):
         raise ValueError(f"{path}: BLOOMFILE_EISSERIES")
@@ -472,7 +471,7 @@ def load_one(path):
 
 
 def load_source(path):
-    """Of an operation other than copying."""
+    """The source of an operation other than copying."""
     return load_one(path).need_no_solution().need_whole().verify()
 
 
@@ -481,7 +480,7 @@ def page_entries(body):
 
 
 def static_header(header):
-    """Its bytes; that of a layer, or a slice, if it has the fields of slices.md 2.1, or 1.1."""
+    """The bytes of a header; of a layer or a slice if it has the fields of slices.md 2.1 or 1.1."""
     compat = HAS_KEYS if header["key_kind"] else 0
     further, incompat = ((LAYER, OF_SERIES) if "layer" in header else
                          (spec_slice.FIELDS, OF_SLICE) if spec_slice.is_slice(header) else ({}, 0))
@@ -545,7 +544,7 @@ def combined_body(header, sources):
 
 
 def common_keys(sources):
-    """operations.md 2: any two must agree, or one of them be unknown."""
+    """operations.md 2: the kinds must agree, except for unknown kinds."""
     found = {keys_of(source.header) for source in sources}
     if len(found) > 1 and not all(map(keys_known, found)):
         raise ValueError(f"{sources[0].path}: BLOOMFILE_EFEATURE")
@@ -555,7 +554,7 @@ def common_keys(sources):
 
 
 def combine(out, sources, provenance=0, **changes):
-    """operations.md 6: what is not in `changes` is as in the first source."""
+    """operations.md 6: fields outside `changes` come from the first source."""
     for source in sources:
         provenance |= source.header["provenance"] & KNOWN_PROVENANCE
     header = {**sources[0].header, "key_kind": common_keys(sources), **changes,
@@ -581,7 +580,7 @@ def check_alike(out, headers):
 
 
 def count_of_union(sources):
-    """n and flags; the text leaves open how n is estimated."""
+    """n and flags; the text does not say how to estimate n."""
     counts = [(source.record["n"], source.record["flags"] & N_ESTIMATED) for source in sources]
     having = [count for count in counts if count != (0, 0)]
     flags = having[0][1] if len(having) == 1 else N_ESTIMATED if having else 0
@@ -652,7 +651,7 @@ def compact(given, body):
 
 
 def compact_maybe(data, seed):
-    """A function from a key to whether it is maybe in the filter."""
+    """A function from a key to whether the filter may have it."""
     body, (version, layout, hash_id, k) = data[:-8], data[-8:-4] if len(data) > 8 else bytes(4)
     if version != 1 or hash_id != 1 or layout & 15 not in OF_POSITIONS or not 1 <= k <= 64:
         return lambda key: True
@@ -674,7 +673,7 @@ def section(spec, number, part=None):
 
 
 def vector_rows(spec):
-    """The rows of tests/vectors.tsv, as the text writes them: the input, and the answer."""
+    """The rows of tests/vectors.tsv, written as in the text: the input, and the answer."""
     rows = (Path(spec).parent / "tests" / "vectors.tsv").read_text(encoding="utf-8").splitlines()
     for kind, layout, given, answer in (row.split("\t") for row in rows[1:]):
         yield " ".join(filter(None, [kind, layout, given])), answer
@@ -764,7 +763,7 @@ def record_bytes(given):
 
 
 def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
-    """The error and the rule by which section 4's image is refused once it is changed."""
+    """The error and the rule by which section 4's image is refused after the change."""
     data = bytearray(whole)
     for start in at:
         data[start:start + len(bytes)] = bytes
@@ -963,7 +962,7 @@ def read_keys(options):
 
 
 def shown(image):
-    """What `info` prints."""
+    """The output of `info`."""
     header = {**image.header, "label": image.label, "key_kind": keys_of(image.header)}
     for rate in {"fpr", "series_fpr"} & set(header):
         [header[rate]] = struct.unpack("<d", struct.pack("<Q", header[rate]))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The layout ribbon, for spec_reader.py: written from doc/format/ribbon.md alone, in its order.
 
-A page is here the bytes of its lines, without padding. Of digests each is there once.
-"""
+A page is here the bytes of its lines, without padding. Digests are distinct."""
 
 import struct
 from collections import defaultdict
@@ -71,7 +70,7 @@ class Columns:
         return Fraction(self.rates(), (self.groups - 1) << 32)
 
     def rates(self):
-        """Those of the groups in which keys begin, added up, times 2^32."""
+        """The rates of the groups in which keys begin, added up, times 2^32."""
         return sum(2**(32 - self.count(group)) for group in range(self.groups - 1))
 
 
@@ -82,13 +81,13 @@ def mix(a, b):
 
 
 def row_of(digest, seed, groups):
-    """h, the first group, and the coefficients of its slots and of those of the next group."""
+    """h, the first group, and the coefficients of its slots and of the next group's slots."""
     h = (mix(digest ^ D, C) ^ seed * C & U64) * D & U64
     return h, (h >> 32) * (groups - 1) >> 32, mix(h ^ 0x8CB92BA72F3D8DD7, C)
 
 
 def parities(page, columns, group, coefficients):
-    """One bit for each column of the group."""
+    """A bit for each column of the group."""
     count, start = columns.count(group), 8 + 4 * columns.first_word(group)
     found = struct.unpack_from(f"<{2 * count}I", page, start)
     return sum(((low | high << 32) & coefficients).bit_count() % 2 << j
@@ -96,7 +95,7 @@ def parities(page, columns, group, coefficients):
 
 
 def maybe(page, digest):
-    """The answer of a page whose checksum is right."""
+    """The result of a lookup in a page with a correct checksum."""
     head = head_of(page)
     if not head.is_solved:
         return True
@@ -110,8 +109,7 @@ def maybe(page, digest):
 def echelon(digests, seed, groups):
     """Slot -> a row that begins there, shifted to it, and its right side; None: rows are dependent.
 
-    In the order of their groups no row grows beyond the two that it began with.
-    """
+    In the order of their groups, each row stays in the two groups in which it began."""
     leads = {}
     for h, group, row in sorted((row_of(digest, seed, groups) for digest in digests),
                                 key=lambda found: found[1]):
@@ -129,7 +127,7 @@ def echelon(digests, seed, groups):
 
 
 def begins_too_often(digests, seed, groups):
-    """Where a writer can stop early."""
+    """Lets a writer stop early."""
     rows, over = [0] * groups, 0
     for digest in digests:
         rows[row_of(digest, seed, groups)[1]] += 1
@@ -141,7 +139,7 @@ def begins_too_often(digests, seed, groups):
 
 
 def solution(leads, groups, count):
-    """For each slot a number; its bit j is that of column j < count."""
+    """A number for each slot; its bit j belongs to column j < count."""
     solved = [0] * 32 * groups
     for slot in sorted(leads, reverse=True):
         row, value = leads[slot]
@@ -162,7 +160,7 @@ def words_of(solved, columns):
 
 
 def solve(digests, lines):
-    """The bytes of a page, in which every one of these keys was found again."""
+    """The bytes of a page; checks that it has every key."""
     words = words_in(lines)
     for groups in range(max(2, -(-41 * len(digests) // 1280)), words // 2 + 1):
         for seed in range(SEEDS):
@@ -182,12 +180,12 @@ def solve(digests, lines):
 # --- ribbon.md 6 The rate; bodies ---
 
 def pages_of(body, m):
-    """Their used parts."""
+    """The used part of each page."""
     return [body[4096 * number:][:64 * lines] for number, lines in enumerate(lines_of(m))]
 
 
 def body_of_digests(digests, m):
-    """Its used part."""
+    """The used part of the body."""
     keys = defaultdict(list)
     for digest in digests:
         keys[page_of(digest, m)].append(digest)
@@ -220,7 +218,7 @@ def vector_of_columns(given):
 
 
 def vector_of_lookup(given):
-    """The words of the page are no solution of anything."""
+    """The words of the page are not a solution."""
     words, groups = words_in(given["lines"]), given["groups"]
     page = struct.pack(f"<Q{words}I", head_value(groups, given["page_seed"], 0),
                        *(((i + 1) * C & U64) >> 32 for i in range(words)))

@@ -3,18 +3,17 @@
 """A second implementation of live series, written from doc/format/live.md 9 alone.
 
 create NAME             make a series of one layer: --grow, or --generations G with --period SECONDS
-add NAME                join, add keys to the newest layer, leave; further layers are made
-succeed NAME            make a further layer, whether the newest one is full or not
+add NAME                join, add keys to the newest layer, leave; makes layers as needed
+succeed NAME            make another layer, whether the newest layer is full or not
 query NAME              print the keys that may be present (-v: those certainly absent)
 seal NAME OUT           make a sealed series of it (operations.md 5)
 info NAME               print header and record in force of each layer as JSON
 
-NAME may be of a sealed series as well, for `query` and `info`. Keys are read as by spec_writer.py, of
-which the other options are known, too; --fpr is that of the whole series, and --m and --k are those
-of the first layer. --die ends `add` as if the process had been killed before it left, and
---unmarked ends `succeed` so before it marked the layer that got a successor. Errors are written to
-standard error; the exit status is then 2.
-"""
+NAME may also be a sealed series, for `query` and `info`. Keys are read as by spec_writer.py, whose
+other options work too; --fpr is the rate of the whole series, and --m and --k describe the first
+layer. --die ends `add` as if the process had been killed before it left. --unmarked ends `succeed`
+in the same way before it marks the layer that got a successor. Errors are written to standard
+error; the exit status is then 2."""
 
 import argparse
 import fcntl
@@ -50,7 +49,7 @@ def slot_of(header):
 
 
 def live_words(layer):
-    """What is equal in all layers of one live series (slices.md 2.1)."""
+    """The fields that are equal in all layers of one live series (slices.md 2.1)."""
     return series_words(layer) + [layer.header[name]
                                   for name in ("series", "generations", "period")]
 
@@ -61,7 +60,7 @@ class Layer(Reader):
     in_series = True
 
     def is_succeeded(self):
-        """S2 and S6: by either record, intact or not."""
+        """S2 and S6: in either record, intact or not."""
         return any(le(self.mapping, slot + 12, 4) & SUCCEEDED for slot in SLOTS)
 
     def is_poisoned(self):
@@ -77,7 +76,7 @@ class LayerWriter(Writer):
 
 
 class Incomplete(Exception):
-    """What was read is no whole series; it may be when it is read again."""
+    """The files read are not a whole series; they may be when they are read again."""
 
 
 class LiveSeries:
@@ -93,7 +92,7 @@ class LiveSeries:
     # S1 to S3
 
     def read(self):
-        """Opens the layers that exist. Those that are open already stay so."""
+        """Opens the layers that exist; keeps open layers open."""
         missing = None
         for _ in range(READINGS):
             found = {}
@@ -187,7 +186,7 @@ def close(layers):
 # --- live.md 9.3 Another layer ---
 
 class SeriesWriter:
-    """One that has joined the newest layer of a series."""
+    """A writer that has joined the newest layer of a series."""
 
     def __init__(self, path, accept_unclean=False, application=None):
         self.accept_unclean, self.application = accept_unclean, application
@@ -231,7 +230,7 @@ class SeriesWriter:
         return writer
 
     def go_on(self):
-        """Leaves a layer that has a successor and joins the newest one."""
+        """Leaves a layer that has a successor and joins the newest layer."""
         while self.series.newest.is_succeeded():
             self.series.read()
         number = max(self.series.layers)
@@ -240,7 +239,7 @@ class SeriesWriter:
             self.writer = self.join(number)
 
     def add(self, keys):
-        """How many of the keys were new."""
+        """Returns how many of the keys were new."""
         return sum([self.add_one(key) for key in keys])
 
     def add_one(self, key):
@@ -259,7 +258,7 @@ class SeriesWriter:
         return is_new
 
     def need_known(self):
-        """A *maybe* for want of knowledge does not make a key an old one."""
+        """If a lookup is "maybe" only because of an error, the key does not count as old."""
         if self.series.error:
             raise self.series.error
         for layer in self.series.layers.values():
@@ -281,7 +280,7 @@ class SeriesWriter:
         return header["began"] - now > -(-header["period"] // 10)
 
     def make_next(self):
-        """As many further layers as are due: with a period more than one may be."""
+        """Makes as many layers as are due: with a period, that may be several."""
         header, began = self.writer.image.header, int(time.time())
         period, most, due = header["period"], header["generations"], 1
         if period and began >= header["began"] + period:
@@ -317,7 +316,7 @@ class SeriesWriter:
                     writer.commit(flags=image.record["flags"] | SUCCEEDED)
 
     def number_at(self, image, number):
-        """The number of this series' layer whose file is where that of layer `number` belongs."""
+        """The number of the layer of this series whose file is at the place of layer `number`."""
         try:
             layer = Layer(self.path(number), accept_unclean=True)
         except FileNotFoundError:
@@ -346,14 +345,14 @@ class SeriesWriter:
 
 
 def layer_is_clean(layer):
-    """By the record that is in force now."""
+    """According to the record in force now."""
     with open(layer.image.path, "rb") as file:
         return layer.read(file, layer.image.path, accept_unclean=True).is_clean()
 
 
 @contextmanager
 def all_exact(file):
-    """Bytes 64 to 127, by one call."""
+    """Locks bytes 64 to 127 in one call."""
     def change(command, kind):
         fcntl.fcntl(file.fd, command, struct.pack(FLOCK, kind, os.SEEK_SET, 64, 64, 0))
 
@@ -375,14 +374,14 @@ def unpacked(bits):
 
 
 def size_for(layout, capacity, fpr):
-    """m and k; the text leaves open how they match."""
+    """m and k; the text does not say how they match."""
     k = max(1, min(64, ceil(-log2(fpr)) if fpr else 7))
     m = ceil(capacity * k / log(2) * (1.2 if layout == BLOCKED else 1))
     return (-(-m // 512) * 512 if layout == BLOCKED else m), k
 
 
 def first_layer(header, fpr, m=0, k=0):
-    """The header of layer 0: `header` with what distinguishes the series."""
+    """The header of layer 0, from `header`, which has the fields specific to the series."""
     own = fpr / (header["generations"] or 8)
     sizes = (m, k) if m and k else size_for(header["layout"], header["capacity"], own)
     began = int(time.time()) if header["period"] else 0
@@ -391,7 +390,7 @@ def first_layer(header, fpr, m=0, k=0):
 
 
 def next_layer(header, began=None):
-    """`began`: of a period, the present time if it is not told."""
+    """`began`: the begin of its period, by default the present time."""
     header = {**header, "layer": header["layer"] + 1}
     if not header["generations"]:
         fpr = 7 / 8 * unpacked(header["fpr"])
@@ -404,7 +403,7 @@ def next_layer(header, began=None):
 
 
 def create(path, header):
-    """Layer 0, if neither it nor what would be taken for another layer exists."""
+    """Makes layer 0. Fails if it exists, or a file that would be taken for another layer."""
     path = Path(path)
     for slot in range(1, max(header["generations"], 2)):
         if slot_path(path, slot).exists():

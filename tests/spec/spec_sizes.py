@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""doc/format/sizes.md, written from the text: which m and k a filter gets. The tests compare it with the C library.
+"""doc/format/sizes.md, written from the text: the m and k of a filter. The tests compare it with the C library.
 
-Rates are computed in other ways than there: of classic and counting exactly, in decimals of 80 digits; of a block from the
-distribution of its number of ones."""
+Rates are computed in other ways than in the library: of classic and counting exactly, in decimals of 80 digits; of
+a block from the distribution of its number of set bits."""
 
 import math
 from decimal import Context, Decimal, localcontext
@@ -21,7 +21,7 @@ def block_rates():
     shares = [x / BLOCK for x in range(BLOCK + 1)]
     powers = [[share ** k for share in shares] for k in range(MOST_K + 1)]
     rates = [[] for _ in powers]
-    chance = [1.0] + [0.0] * BLOCK  # of that many ones
+    chance = [1.0] + [0.0] * BLOCK  # of that many set bits
     for throws in range(FULL + 1):
         for k in range(1, MOST_K + 1):
             if throws % k == 0:
@@ -55,14 +55,15 @@ def rate_of_blocks(blocks, n, k):
 
 @lru_cache(maxsize=None)
 def stirling(i, s):
-    """In how many ways i throws hit s cells, whichever these are."""
+    """The number of ways in which i throws hit s cells, for any such cells."""
     if i == 0 or s == 0:
         return int(i == s)
     return s * stirling(i - 1, s) + stirling(i - 1, s - 1)
 
 
 def exact_rate(m, n, k):
-    """(X / m)^k is (1 - E / m)^k with E empty cells, and moments of E follow from the chance that s given cells are empty."""
+    """(X / m)^k is (1 - E / m)^k with E empty cells. The moments of E follow from the probability that s given
+    cells are empty."""
     with localcontext(Context(prec=80)):
         total = Decimal(0)
         for s in range(min(k, m) + 1):
@@ -84,7 +85,7 @@ def rate_of_cells(m, n, k):
 
 
 def rate(layout, n, m, k):
-    """The rate to expect."""
+    """The expected rate."""
     r = rate_of_blocks(m // BLOCK, n, k) if layout == "blocked" else rate_of_cells(m, n, k)
     return min(1.0, r + (1 - r) * (n / 2 ** 64))
 
@@ -95,7 +96,7 @@ def least(layout, n, p, k):
         return rate(layout, n, units * unit, k) <= p * (1 + MARGIN)
 
     unit = BLOCK if layout == "blocked" else 1
-    high = max(1, int(n * k / -math.log1p(-p ** (1 / k)) / unit))  # to begin with
+    high = max(1, int(n * k / -math.log1p(-p ** (1 / k)) / unit))  # first guess
     high = min(high, MOST_CELLS // unit)
     while not enough(high):
         if high == MOST_CELLS // unit:

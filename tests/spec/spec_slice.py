@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Slices, for spec_reader.py: written from doc/format/slices.md 1 alone, in its order.
 
-A header is here a dict of its fields; only that of a slice has those of slices.md 1.1.
-"""
+A header is a dict of its fields here; only a slice's has the fields of slices.md 1.1."""
 
 OF_SLICE = 2  # bit of `incompat`
 BLOCKED = 1
@@ -38,7 +37,7 @@ def is_in_its_whole(header):
 # --- slices.md 1.2 Lookups ---
 
 def block_of(header, digest):
-    """A digest's block, counted in the body; None: it is another slice's."""
+    """The number of a digest's block in the body; None if another slice has it."""
     blocks = header["m"] // 512
     if not is_slice(header):
         return digest * blocks >> 64
@@ -47,12 +46,12 @@ def block_of(header, digest):
 
 
 def is_own(header, digest):
-    """Whether the answer may be "no"."""
+    """Whether a lookup may be "no"."""
     return not is_slice(header) or block_of(header, digest) is not None
 
 
 def given(header, digests):
-    """What the header of a slice records of the keys it was made from, repetitions included."""
+    """The header fields of a slice that record the keys it was made from, repetitions included."""
     if not is_slice(header):
         return {}
     elsewhere = sum(not is_own(header, digest) for digest in digests)
@@ -79,7 +78,7 @@ def cut(header, number, count):
 
 
 def slice_of(m, count, digest):
-    """To which slice of a whole of m bits a digest belongs."""
+    """The number of the slice, of a whole of m bits, to which a digest belongs."""
     blocks = m // 512
     page = (digest * blocks >> 64) // BLOCKS_IN_PAGE
     return ((page + 1) * count - 1) // pages_of(blocks)
@@ -90,7 +89,7 @@ ALIKE = ("hash_id", "self_test", "k", "seed", "key_kind", "capacity", "fpr", "ta
 
 
 def in_order(headers):
-    """The numbers of the slices from the first on; None: they are not all of one whole."""
+    """The numbers of the slices, the first slice first; None if they do not all belong to one whole."""
     if not headers or not all(map(is_slice, headers)):
         return None
     if len({tuple(header[name] for name in ALIKE) for header in headers}) != 1:

@@ -6,18 +6,17 @@ create FILE             make an empty live image, by --layout, --m, --k and furt
 add, remove FILE        join, add keys to the filter or remove them, leave
 query FILE              print the keys that may be present (-v: those certainly absent)
 seal FILE               seal in place, or complete an unfinished seal
-poison FILE             say in both records that nothing is known of the pages on disk
+poison FILE             record in both records that the pages on disk are unknown
 info FILE               print header and record in force as JSON
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 With --hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
---accept-unclean takes an image whose machine died; --die ends `add` as if the process had been
-killed before it left; --until N ends `seal` after step N of live.md 7. Errors are written to
-standard error; the exit status is then 2. `remove` ends with status 1 if it refused a key.
+--accept-unclean accepts an image after a crash of the machine; --die ends `add` as if the process
+had been killed before it left; --until N ends `seal` after step N of live.md 7. Errors are written
+to standard error; the exit status is then 2. `remove` ends with status 1 if it refused a key.
 
-No atomic OR on a mapping can be had here. So byte 0 is held exclusively while keys are added or
-removed, and that fails if any other writer has the image open.
-"""
+Python has no atomic OR on a mapping. So byte 0 is held exclusively while keys are added or
+removed, and that fails if any other writer has the image open."""
 
 import argparse
 import ctypes
@@ -52,7 +51,7 @@ SUCCEEDED = 4
 
 
 def changed(slot, **fields):
-    """A copy of a record with these fields, and record_crc; what is not known here is kept."""
+    """A copy of a record with these fields and a new record_crc; unknown fields are kept."""
     out = bytearray(slot)
     for name, value in fields.items():
         offset, form = RECORD[name]
@@ -76,10 +75,10 @@ def present_boot():
 
 
 class LiveImage(Image):
-    """An image that may be live, and if it is, may be changing."""
+    """An image that may be live, and may then be changing."""
 
     def __init__(self, data, path, accept_unclean=False, to_complete=False, abandoned=None):
-        """`abandoned` tells whether whoever has begun to synchronise in this record is gone."""
+        """`abandoned` returns whether the process that began the sync in this record is gone."""
         self.to_complete, self.poisoned = to_complete, False
         super().__init__(data, path, knows_applications=True)
         if not accept_unclean and not self.is_clean():
@@ -88,7 +87,7 @@ class LiveImage(Image):
                       or not abandoned(self.record["sequence"]), "EUNCLEAN rule V38")
 
     def need(self, condition, error):
-        """Not V36; and not V33 where live.md 7 allows to complete the seal."""
+        """Skips V36, and V33 where live.md 7 allows to complete the seal."""
         if not condition and not error.startswith("ELIVE") and not (
                 error.endswith("V33") and self.to_complete and not self.other_is_intact()):
             super().need(condition, error)
@@ -103,7 +102,7 @@ class LiveImage(Image):
                 and other["header_crc"] == self.header["header_crc"])
 
     def need_place(self, in_series):
-        """A layer is not opened alone, and nothing else as a layer."""
+        """A layer must not be opened alone, and other images not as a layer."""
         self.need(self.is_layer() == in_series, "ESERIES rule S3" if in_series else "EISSERIES")
 
     def is_live(self):
@@ -180,7 +179,7 @@ class Busy(ValueError):
 
 
 def lock(fd, command, kind, start):
-    """The l_type that the kernel answers."""
+    """The l_type that the kernel returns."""
     request = struct.pack(FLOCK, kind, os.SEEK_SET, start, 1, 0)
     return struct.unpack(FLOCK, fcntl.fcntl(fd, command, request))[0]
 
@@ -192,17 +191,17 @@ class File:
 
     def __init__(self, path):
         self.path, self.image, self.sync_has_failed = path, None, False
-        self.on_disk = None  # the sequence of a record that is known to be
+        self.on_disk = None  # the sequence of a record known to be on disk
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
 
     def close(self):
-        """Also lets go of every lock."""
+        """Also releases every lock."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
 
     def hold_writers(self, kind):
-        """Byte 0. If it is held already, as the other kind, it stays so if that fails. To share it, for one second (L1)."""
+        """Locks byte 0. If that fails, a lock of the other kind stays. To share it, tries for one second (L1)."""
         end = time.monotonic() + (1 if kind == fcntl.F_RDLCK else 0)
         while True:
             try:
@@ -225,10 +224,9 @@ class File:
 
     @contextmanager
     def records(self, **how):
-        """Byte 1 is held, and the records are read. The body's bytes are those of this moment.
+        """Holds byte 1 and reads the records. The body's bytes are those of this moment.
 
-        The first time byte 3 is held besides, so that nobody is about to synchronise.
-        """
+        The first time, a writer that joins also holds byte 3. So no process is in a sync, and a mark is abandoned."""
         with self.held(RECORDS):
             if self.image is None:
                 data = os.pread(self.fd, os.fstat(self.fd).st_size, 0)
@@ -266,7 +264,7 @@ class File:
         self.write_record(1 - image.in_force, self.next_record(sequence=sequence, **fields))
 
     def next_record(self, **fields):
-        """That in force with these fields; a layer that is succeeded stays so (live.md 9.1)."""
+        """The record in force with these fields; a layer with a successor keeps its mark (live.md 9.1)."""
         if self.is_succeeded():
             fields["flags"] = fields.get("flags", self.image.record["flags"]) | SUCCEEDED
         return changed(self.image.slot(), **fields)
@@ -290,9 +288,7 @@ class File:
             self.reload()
 
     def poison(self):
-        """Byte 1 is held. The record in force is the one that was read last, also if another was
-        written since.
-        """
+        """Byte 1 is held. Poisons from the record in force at the last read, even if a record was written since."""
         image = self.image
         for step, slot in (1, 1 - image.in_force), (2, image.in_force):
             sequence = image.record["sequence"] + step
@@ -312,7 +308,7 @@ class File:
 
 
 class Writer(File):
-    """One that has joined a live image."""
+    """A writer that has joined a live image."""
 
     def __init__(self, path, accept_unclean=False):
         super().__init__(path)
@@ -350,7 +346,7 @@ class Writer(File):
             self.hold_writers(fcntl.F_RDLCK)
 
     def cells_of(self, key):
-        """For each position of the key, in order: its byte, shift and largest value."""
+        """The byte, shift and largest value of each position of the key, in order."""
         h = self.image.header
         bits = WIDTH[h["layout"]]
         self.image.need(self.image.is_named, "EHASH")
@@ -358,7 +354,7 @@ class Writer(File):
             yield *divmod(x * bits, 8), 2**bits - 1
 
     def add(self, keys):
-        """How many of the keys were new."""
+        """Returns how many of the keys were new."""
         with self.only_writer():
             return sum(self.add_one(key) for key in keys)
 
@@ -374,7 +370,7 @@ class Writer(File):
         return is_new
 
     def remove(self, key):
-        """Whether the key was there, as far as can be told."""
+        """Returns whether the key was present, as far as the counters show."""
         self.image.need(self.image.header["layout"] == COUNTING, "the layout is not counting")
         with self.held(REMOVERS), self.only_writer():
             hits = Counter(self.cells_of(key))
@@ -391,7 +387,7 @@ class Writer(File):
         return True
 
     def totals(self):
-        """The counts of the record in force and those of this writer."""
+        """The sum of the record's counts and this writer's."""
         record, counted = self.image.record, self.counted
         ones = clamp(record["ones"] + counted["ones"], 0, self.image.header["m"])
         return {"n": clamp(record["n"] + counted["n"], 0, U64), "ones": ones,
@@ -437,13 +433,13 @@ class Writer(File):
             self.die()
 
     def die(self):
-        """What is left of a writer that is killed."""
+        """Leaves the state of a killed writer."""
         self.body.release()
         self.mapping.close()
         self.close()
 
     def seal(self, until=6):
-        """Seals in place; if others have the image open it stays as it is, and so does this."""
+        """Seals in place. If another process has the image open, the image and this writer stay unchanged."""
         self.hold_writers(fcntl.F_WRLCK)
         with self.held(SYNCS), self.records() as image:
             writers = max(image.record["writers"] - 1, 0)
@@ -453,18 +449,18 @@ class Writer(File):
 
 
 def is_unclean(image, boot):
-    """To one who joins: nobody synchronises."""
+    """For a writer that joins: no process syncs then."""
     return not image.is_clean() and (image.record["boot_id"] != boot or image.sync_has_begun())
 
 
 def counts_lost_before(image, boot, alone):
-    """The flag that one who joins sets."""
+    """The flag that a joining writer sets."""
     missing = alone and image.record["writers"] > 0 and not image.is_clean()
     return N_ESTIMATED * (missing or is_unclean(image, boot))
 
 
 def estimate(header, ones):
-    """The most likely number of keys; the text leaves it open how this is found."""
+    """The most likely number of keys; the text does not say how to find it."""
     m, k = header["m"], header["k"]
     return round(-m / k * log1p(-min(ones, m - 0.5) / m))
 
@@ -516,13 +512,13 @@ def seal(path, accept_unclean=False, until=6):
     try:
         writer.seal(until)
     except BaseException as error:
-        writer.sync_has_failed |= "EBODY" in str(error)  # L25: it poisons
+        writer.sync_has_failed |= "EBODY" in str(error)  # L25: leave() poisons then
         writer.leave()
         raise
 
 
 def complete(path):
-    """False: the image is live."""
+    """Returns False if the image is live."""
     file, how = File(path), {"accept_unclean": True, "to_complete": True}
     try:
         with file.records(**how) as image:
@@ -554,7 +550,7 @@ def poison(path):
 # --- L9 Creating ---
 
 def created(header, identity=None, watermark=bytes(32)):
-    """The bytes of an empty live image. `header`: what distinguishes it."""
+    """The bytes of an empty live image, from `header`."""
     header = {"key_kind": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
     static = spec_reader.static_header(header)
     record = dict.fromkeys(RECORD, 0)
@@ -565,7 +561,7 @@ def created(header, identity=None, watermark=bytes(32)):
 
 
 def move_to_free_name(path, to):
-    """By renameat2(), or by a second name where the file system does not have that call."""
+    """By renameat2(), or by a second name where the file system lacks that call."""
     at_cwd, no_replace = -100, 1
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(to), no_replace) == 0:
@@ -576,7 +572,7 @@ def move_to_free_name(path, to):
 
 
 def publish(path, data, replace=False):
-    """A file with these bytes gets this name when it is on disk."""
+    """Writes a file with these bytes to disk, then gives it this name."""
     LiveImage(data, path)
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * A program that uses the library as others would: builds a filter, opens it, asks it for keys.
- */
+ * A program that uses the library as applications do: builds a filter, opens it, looks up keys. */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 #include <stdio.h>
@@ -9,7 +7,7 @@
 
 #define KEYS 3
 
-/* The library has functions of these names inside. Neither may get the other's. */
+/* The library has internal functions of these names. Neither may call the other's. */
 int checksum(const char *text);
 int publish(const char *path);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The same in C++, with an owner for each handle.
-extern "C" { // as many do with every header of C
+extern "C" { // as programs do with C headers
 #include <bloomfile.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The same through bloomfile.hpp, with error codes, so that it does without exceptions.
+// The same through bloomfile.hpp, with error codes instead of exceptions.
 #include <bloomfile.hpp>
 
 #include <cstdio>

@@ -25,7 +25,7 @@ static const char *part_of(const uint8_t *bytes, size_t size)
     return part;
 }
 
-/* A checksum of the answers to all lookups. */
+/* A checksum of the results of all lookups. */
 static unsigned long long answers(const bloomfile_filter *f)
 {
     static bloomfile_digest digests[KEYS];

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- *
  * power-check PATH [KEYS...]: how a filter opens, and how many of the keys 0 to KEYS - 1 it has
  * lost.
  *
- *     read OK             bloomfile_open(), for reading
- *     write OK            for writing; closed again
- *     accept OK           for reading with BLOOMFILE_OPEN_ACCEPT_UNCLEAN; what follows is of this
+ * read OK             bloomfile_open(), for reading
+ * write OK            for writing; closed again
+ * accept OK           for reading with BLOOMFILE_OPEN_ACCEPT_UNCLEAN; the next lines use this
  * handle state 1 label second verify OK           if it is sealed
- *     watermark 400 0     of the 400 keys that the watermark promises, if there is one
- *     lost 500 0          of 500 keys
- */
+ * watermark 400 0     of the 400 keys that the watermark promises, if it is set
+ * lost 500 0          of 500 keys */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 #include <inttypes.h>

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- *
  * power-disk FILE IMAGE SEED SECTOR: a disk of sectors of that size, with a volatile cache, mounted
- * over FILE (by FUSE, without libfuse). What is written is in the cache; on the platter, IMAGE, it
- * is when the disk has been told to flush, or before that if it so pleases.
+ * over FILE (by FUSE, without libfuse). Writes go to the cache. They reach the platter, IMAGE, at a
+ * flush, or before it at the disk's discretion.
  *
- * A command on standard input is "PERCENT REQUESTS PAGE": the power fails after so many writes and
- * flushes more. Of the sectors not flushed each reaches the platter with that probability, whatever
- * their order. If PAGE, an offset, is not 0, only writes to the 4096 bytes there are counted, and
- * the sectors not flushed there are torn: each reaches the platter up to some byte. Then "lost
- * SECTORS of SECTORS" is written to standard output, and all requests are EIO. Ends when the file
- * is unmounted, or at the end of standard input.
- */
+ * A command on standard input is "PERCENT REQUESTS PAGE": the power fails after this many more
+ * writes and flushes. Each sector not flushed reaches the platter with that probability, in any
+ * order. If PAGE, an offset, is not 0, only writes to the 4096 bytes there are counted, and the
+ * sectors not flushed there are torn: each reaches the platter up to some byte. Then the disk
+ * writes "lost SECTORS of SECTORS" to standard output, and every request is EIO. The program ends
+ * when the file is unmounted, or at the end of standard input. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,11 +39,11 @@ struct disk {
     uint8_t *platter;
     uint8_t *seen;       /* platter and cache, as reads see them */
     uint8_t *unflushed;  /* 1 for each sector in the cache */
-    uint64_t first, end; /* all of them are from `first` and before `end` */
+    uint64_t first, end; /* all of them lie in first .. end - 1 */
     bool dead;
-    long requests_left; /* until the power fails; -1: it does not */
+    long requests_left; /* until the power fails; -1: never */
     long percent;
-    uint64_t page; /* 0: none */
+    uint64_t page; /* the page to tear; 0: no tearing */
 };
 
 /* ---- cache and platter */
@@ -85,7 +83,7 @@ static bool touches_page(const struct disk *d, uint64_t offset, size_t size)
     return d->page != 0 && offset < d->page + PAGE && d->page < offset + size;
 }
 
-/* What becomes of a sector in the cache: whether it is lost, or some of it. */
+/* Decides the fate of a sector in the cache: whether it is lost, or some of it. */
 static bool loses(struct disk *d, uint64_t sector)
 {
     const uint64_t offset = sector * d->sector;
@@ -112,7 +110,7 @@ static void lose_power(struct disk *d)
     fflush(stdout);
 }
 
-/* Before a write or a flush: is there power for it? */
+/* Runs before a write or a flush; returns whether there is power for it. */
 static bool powered(struct disk *d, bool counts)
 {
     if (!d->dead && d->requests_left == 0)

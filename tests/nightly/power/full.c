@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
- *
  * power-full create PATH BITS    makes a live filter
  * power-full add PATH KEYS       adds keys 0 to KEYS - 1, syncs, closes
  * power-full seal PATH           seals it in place
  * power-full copy PATH NEW       makes a sealed copy
  *
- * What a program does with a live filter, on a full disk. Prints the name of the first error, or
- * "OK".
- */
+ * The uses of a live filter, for a full disk. Prints the name of the first error, or "OK". */
 #include <bloomfile.h>
 #include <bloomfile_live.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The life of a writer until the power fails, and what may be found of its file afterwards."""
+"""The life of a writer until the power fails, and the allowed states of its file afterwards."""
 
 import collections
 import contextlib
@@ -18,14 +18,14 @@ WRITER, WRITER_NOSYNC, CHECK = (os.environ[name] for name in
                                 ("POWER_WRITER", "POWER_WRITER_NOSYNC", "POWER_CHECK"))
 PHASES = ["creating", "created", "opening", "opened", "syncing", "synced", "closing", "closed",
           "sealing", "sealed"]
-LAYOUTS = {1: 1, 2: 1, 3: 4}  # bits of the body for each of m
-# Bodies have 512 << 9 to 512 << 18 bits, 32 KiB to 16 MiB; where pages that are touched one by one take long, 1 MiB.
+LAYOUTS = {1: 1, 2: 1, 3: 4}  # bits of the body per position
+# Bodies have 512 << 9 to 512 << 18 bits, 32 KiB to 16 MiB; 1 MiB where touching single pages is slow.
 LARGEST = {"ext4": 18, "xfs": 18, "btrfs": 14}
-GROWS = 0  # as a layout: a series, whose label ends with this word
+GROWS = 0  # in place of a layout: a series, whose label ends with this word
 WORD = " that grows"
 
-# A filter as it may be found. state: absent; clean; unclean, that is BLOOMFILE_EUNCLEAN; sealed.
-# All keys below `keys` are in it.
+# A possible state of a filter after the loss. state: absent; clean; unclean, that is BLOOMFILE_EUNCLEAN; sealed. It has
+# all keys below `keys`.
 Outcome = collections.namedtuple("Outcome", "state label keys")
 ABSENT = Outcome("absent", None, 0)
 
@@ -47,7 +47,7 @@ class Plan:
         return [program, machine.root / "filter", *map(str, dataclasses.astuple(self))]
 
     def events(self):
-        """The phases that the writer will go through."""
+        """The events that the writer will report."""
         creates = self.start in ("create", "replace")
         start = ["creating", "created"] if creates else ["opening", "opened"]
         session = ["syncing", "synced"] * self.syncs
@@ -57,7 +57,7 @@ class Plan:
 
 
 def phases(before, grows):
-    """Those that there are; a series is neither sealed nor replaced."""
+    """The possible phases; a series is neither sealed nor replaced."""
     if not grows:
         return PHASES
     begin = ["creating", "created"] if before.state == "absent" else ["opening", "opened"]
@@ -73,7 +73,7 @@ def plan_of_series(rng, before, label, largest):
 
 
 def plan(rng, phase, before, label, grows, largest):
-    """A random life in which that phase occurs; and after which event, counted from 0, it does."""
+    """A random life in which that phase occurs, and the number of its event, from 0."""
     while grows:
         p = plan_of_series(rng, before, label, largest)
         where = [i for i, event in enumerate(p.events()) if event == phase]
@@ -96,7 +96,7 @@ def plan(rng, phase, before, label, grows, largest):
 
 
 class Writer:
-    """A running program that says what it does. .events grows: [(seconds, event, the rest)]."""
+    """A running program that reports its events. .events grows: [(seconds, event, the rest)]."""
 
     def __init__(self, machine, *command):
         self.process = subprocess.Popen([*IN_BOOT, machine.boot, *command], stdout=subprocess.PIPE, text=True,
@@ -118,7 +118,7 @@ class Writer:
             self.changed.notify()
 
     def wait_for(self, count):
-        """Until there are so many events, or there will be no more."""
+        """Waits for this many events, or for the last one."""
         with self.changed:
             self.changed.wait_for(lambda: len(self.events) >= count or self.ended, TIMEOUT)
 
@@ -126,7 +126,7 @@ class Writer:
         return self.process.poll() is None
 
     def end(self, patience):
-        """Kills it and what it has started after so many seconds, in which it may run into errors; all of
+        """Waits for this many seconds, in which it may meet errors; then kills it and its children. Returns all
         its events."""
         try:
             self.process.wait(patience)
@@ -141,7 +141,7 @@ class Writer:
 
 
 def outcomes(before, label, events, seen):
-    """What may be found after these events, the first `seen` of them from before the loss."""
+    """The allowed states after these events, the first `seen` of which came before the loss."""
     allowed = [before]
     for i, (_, event, rest) in enumerate(events):
         if event == "failed":
@@ -161,13 +161,13 @@ def outcomes(before, label, events, seen):
         elif event in ("closing", "sealing"):
             end = "clean" if event == "closing" else "sealed"
             allowed = [*allowed, Outcome(end, allowed[0].label, keys)]
-        elif event == "sealed" or event == "closed" and i < seen:  # closing does not tell of errors
+        elif event == "sealed" or event == "closed" and i < seen:  # closing does not report errors
             allowed = allowed[-1:]
     return allowed
 
 
 def left_over(machine, plan_, events):
-    """What does not belong there; a temporary file is removed, and may be there in one case."""
+    """Names that do not belong there. Removes a temporary file, which is allowed in one case."""
     names = {path.name for path in machine.root.iterdir()} - {"filter", "lost+found"}
     if plan_.layout == GROWS:
         names = {name for name in names if not re.fullmatch(r"filter\.[0-9]+", name)}
@@ -179,19 +179,19 @@ def left_over(machine, plan_, events):
 
 
 def read_state(found):
-    """The state that power-check's answers show; what they are if they make no sense."""
+    """The state in power-check's output, or the output itself if it makes no sense."""
     opened = tuple(found.get(name) for name in ("read", "write", "accept", "state", "verify"))
     state = {("ENOENT", "ENOENT", "ENOENT", None, None): "absent",
              ("OK", "OK", "OK", "1", None): "clean",
              ("BLOOMFILE_EUNCLEAN", "BLOOMFILE_EUNCLEAN", "OK", "1", None): "unclean",
              ("OK", "BLOOMFILE_ESEALED", "OK", "2", "OK"): "sealed",
-             # the last write of the sealing was torn; opening it for writing has completed it
+             # the last write of the sealing was torn; opening it for writing completed it
              ("BLOOMFILE_ERECORD", "BLOOMFILE_ESEALED", "OK", "2", "OK"): "sealed"}.get(opened)
     return state or " ".join(map(str, opened))
 
 
 class Sight:
-    """A file after the power came back: .state, .label, and how many of so many keys it lacks."""
+    """A file after the power came back: .state, .label, and for each number of keys how many it lacks."""
 
     def __init__(self, machine, allowed):
         numbers = sorted({outcome.keys for outcome in allowed})
@@ -213,7 +213,7 @@ class Sight:
         return self.missing.get(outcome.keys, outcome.keys)
 
     def judge(self, allowed):
-        """Which of the outcomes it is, None if none, and the number of keys lost."""
+        """The outcome that fits, or None; and the number of keys lost."""
         fitting = [outcome for outcome in allowed
                    if (outcome.state, outcome.label) == (self.state, self.label)]
         best = min(fitting or allowed, key=lambda outcome: (self.lost(outcome), -outcome.keys))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tools and examples that run until the power fails, and what must be found of their files afterwards.
+"""Tools and examples that run until the power fails, and the required state of their files afterwards.
 
-A scenario is an object with a machine's folder: begin() makes its first files, steps() is a list of commands that go on
-from what was found last, judge() looks at what the loss has left. A command that ended with 0 has promised."""
+A scenario is an object with a machine's folder: begin() makes its first files, steps() is a list of commands that
+continue from the state found last, judge() checks the files after the loss. A command that exited with 0 has
+promised its result."""
 
 import collections
 import pathlib
@@ -22,10 +23,10 @@ PATH = ":".join(str(BUILT / folder) for folder in ("tools", "examples", "example
                                                    "examples/leveldb"))
 BUILDS = 8
 SHAPE = ["-x", "8", "-m", "1M", "-k", "5"]
-ROWS = 2000  # of a table, at most
+ROWS = 2000  # most rows of a table
 SETS = 4
 
-# A command in words of the shell, and what it makes of a state.
+# A command for the shell, and its effect on a state.
 Step = collections.namedtuple("Step", "command effect")
 durations = collections.defaultdict(lambda: [0.005])  # of commands, by their first words, in seconds
 
@@ -35,7 +36,7 @@ def tool(*words, **options):
 
 
 def ask(*words, **options):
-    """A command that may fail: its result, with texts."""
+    """Runs a command that may fail; returns its result, with texts."""
     return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
                           env={**ENVIRONMENT, "PATH": f"{PATH}:{ENVIRONMENT['PATH']}"}, check=False, **options)
 
@@ -48,7 +49,7 @@ def keys_of(build):
 
 
 def script(steps, errors):
-    """Says what begins and what ended how, and stops at what fails."""
+    """A script that prints the begin and the exit status of each step, and stops at a failure."""
     lines = [f"PATH={PATH}:$PATH"]
     for i, step in enumerate(steps):
         lines += [f"echo begun {i}", f"{{ {step.command}; }} >/dev/null 2>{shlex.quote(str(errors))}", "s=$?",
@@ -61,7 +62,7 @@ def name_of(step):
 
 
 def live_and_lose(machine, steps, rng, errors):
-    """The status of each step that began, None if it did not end; and a fault if one failed with the power on."""
+    """The status of each step that began, None if it did not end; and a fault, if a step failed with the power on."""
     at = rng.randrange(2 * len(steps))
     writer = Writer(machine, "sh", "-c", script(steps, errors))
     try:
@@ -91,7 +92,7 @@ def live_and_lose(machine, steps, rng, errors):
 
 
 def after(states, steps, statuses):
-    """What may be there: all that a step that did not end with 0 has not made certain."""
+    """The possible states: a step with exit status 0 is certain, the last one is not."""
     for step, status in zip(steps, statuses):
         made = [step.effect(state) for state in states]
         states = made if status == 0 else states + [state for state in made if state not in states]
@@ -104,10 +105,10 @@ def after(states, steps, statuses):
 class Scenario:
     def __init__(self, shared, root, rng):
         self.shared, self.root, self.rng = shared, root, rng
-        self.state = None  # what is known to be on disk
+        self.state = None  # the state known to be on disk
 
     def kill(self, command):
-        """Sometimes it is killed, and run again."""
+        """Sometimes kills it, and runs it again."""
         if self.rng.random() < 0.7:
             return command
         seconds = self.rng.uniform(0, 1) * statistics.median(durations[" ".join(command.split()[:2])][-9:])
@@ -115,12 +116,12 @@ class Scenario:
         return f"setsid {command} & p=$!; sleep {seconds:.4f}; kill -9 -$p; wait $p; {ended}; {command}"
 
     def judge(self, states):
-        """How many keys had been promised and are there, and what is wrong; .state is what was found."""
+        """Returns the number of promised keys that were found, and the faults; sets .state to the state found."""
         raise NotImplementedError
 
 
 class Files(Scenario):
-    """A state is what each file is: a name, and a key of contents(), or no name."""
+    """A state maps each file to a name and a key of contents()."""
 
     def begin(self):
         self.state = {}
@@ -145,13 +146,13 @@ class Files(Scenario):
 
 
 def contents(shared):
-    """{bytes: what it is}; what it is ends with the number of a build all of whose keys are there."""
+    """{bytes: (kind, number)}; all keys of the build with that number are in it."""
     return {path.read_bytes(): (path.stem.split("-")[0], int(path.stem.split("-")[1]))
             for path in shared.glob("*.bloom")}
 
 
 class Delta(Files):
-    """Patches are applied in place, or make a new file; forth and back."""
+    """Patches are applied in place, or make a new file; forward and backward."""
 
     def begin(self):
         super().begin()
@@ -179,7 +180,7 @@ class Delta(Files):
 
 
 class Building(Files):
-    """Filters are built, merged and folded, where there is one or there is none."""
+    """Filters are built, merged and folded, over an existing file or to a new name."""
 
     def steps(self):
         steps = []
@@ -191,7 +192,7 @@ class Building(Files):
 
 
 def making(shared, what, build, to):
-    """The command: of a build, or of two, or of one that is folded."""
+    """The command that builds one, merges two, or folds one."""
     words = {"build": ["bfcreate", "-q", "-f", *SHAPE, to, shared / f"{build}.keys"],
              "merge": ["bfmerge", "-q", "-f", "--discard", "-p", "1", to, shared / f"build-{build}.bloom",
                        shared / f"build-{(build + 3) % BUILDS}.bloom"],
@@ -200,7 +201,7 @@ def making(shared, what, build, to):
 
 
 class Shipping(Scenario):
-    """A state is the latest build of the site, and the server's current one."""
+    """A state is the latest build of the site, and the current build of the server."""
 
     def begin(self):
         self.number = 0
@@ -213,7 +214,7 @@ class Shipping(Scenario):
             self.state = step.effect(self.state)
 
     def build(self, name):
-        """Names tell which of the builds they are."""
+        """The number of the build, which its name contains."""
         return int(name.split("-")[1])
 
     def publish(self):
@@ -256,7 +257,7 @@ class Shipping(Scenario):
 
 
 class Guard(Scenario):
-    """Who asks the filter first must find every order that the store has."""
+    """A program that looks up the filter first must find every order of the store."""
 
     def begin(self):
         self.folder = self.root / "shop"
@@ -274,7 +275,7 @@ class Guard(Scenario):
 
 
 class Rocksdb(Scenario):
-    """Sets of rows with a filter: the database has all of one."""
+    """Sets of rows with a filter: the database has exactly one set."""
 
     def begin(self):
         self.folder = self.root / "db"
@@ -302,7 +303,7 @@ def rows_of_set(number):
 
 
 class Leveldb(Scenario):
-    """The filters that LevelDB has in its tables lose none of the rows that it has itself."""
+    """The filters in LevelDB's tables lose no row that LevelDB kept."""
 
     def begin(self):
         self.folder = self.root / "db"
@@ -322,7 +323,7 @@ class Leveldb(Scenario):
             self.number = 0
             return 0, []
         result = ask("levelfilter", "check", self.folder)
-        if result.returncode == 2:  # not a matter of filters: rows that LevelDB had not synchronised
+        if result.returncode == 2:  # not the filters: rows that LevelDB had not synchronized
             return 0, [result.stderr]
         dumped = ask("levelfilter", "dump", self.folder)
         if dumped.returncode != 0:
@@ -336,7 +337,7 @@ SCENARIOS = {"delta": Delta, "building": Building, "shipping": Shipping, "guard"
 
 
 def prepare(shared):
-    """What machines find there: builds, patches between them, sets of rows."""
+    """Makes the files that machines share: builds, patches between them, sets of rows."""
     for build in range(BUILDS):
         (shared / f"{build}.keys").write_bytes(struct.pack(f"<{keys_of(build)}Q", *range(keys_of(build))))
         tool("sh", "-c", making(shared, "build", build, shared / f"build-{build}.bloom"))

@@ -14,24 +14,24 @@ from mounts import MKFS, TIMEOUT, run, skip, unmount, wait_until
 
 DISK = os.environ["POWER_DISK"]
 MIB = 1 << 20
-IMAGE_SIZE = {"ext4": 320 * MIB, "xfs": 320 * MIB,  # the least that mkfs.xfs makes is 300 MiB
-              "btrfs": 1024 * MIB}                 # with less, a page that is touched waits for room in its journal
-# Btrfs needs its superblock to be written whole: a torn one is not mounted, and the kernel looks at no copy.
+IMAGE_SIZE = {"ext4": 320 * MIB, "xfs": 320 * MIB,  # mkfs.xfs needs at least 300 MiB
+              "btrfs": 1024 * MIB}                 # with less, a touched page waits for room in its journal
+# A superblock of Btrfs must be written whole: the kernel does not mount a torn one, and reads no copy.
 SECTOR = {"ext4": 512, "xfs": 512, "btrfs": 4096}
 FIBMAP = 1
 GOING_DOWN = 0x8004587D  # _IOR('X', 125, __u32): XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
 
-# How the power fails: the file system itself stops, and writes nothing more, or the disk does.
-SHUTDOWNS = {"freeze": 0,      # all that is in memory is written first
-             "logflush": 1,    # the journal is
-             "nologflush": 2}  # nothing is
-STOPPABLE = ["ext4", "xfs"]    # file systems that can be told so; Btrfs cannot
-# disk: what is in its cache is lost, but for some sectors, in any order.
-# torn: so it is just after a commit record was written to it, of which some bytes stay.
+# The kinds of power loss: the file system stops and writes no more, or the disk does.
+SHUTDOWNS = {"freeze": 0,      # after it writes all its memory
+             "logflush": 1,    # after it writes the journal
+             "nologflush": 2}  # immediately
+STOPPABLE = ["ext4", "xfs"]    # file systems with that ioctl; Btrfs lacks it
+# disk: the disk loses its cache except for some sectors, in any order.
+# torn: the same right after a commit record was written; some bytes of the record survive.
 DISKS = ["disk", "torn"]
 KINDS = [*SHUTDOWNS, *DISKS]
 
-# A command in a mount namespace of its own, where the boot's identity is that in the file $0.
+# Runs a command in a mount namespace of its own, whose boot identity is in the file $0.
 IN_BOOT = ["unshare", "-m", "sh", "-c",
            'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"']
 
@@ -46,7 +46,7 @@ class Machine:
         self.root = where / "root"
         self.boot = where / "boot"
         self.loop = self.disk = None
-        self.sectors = 0, 0  # that the disk has lost, of those that were in its cache
+        self.sectors = 0, 0  # lost by the disk, and in its cache before
         self.root.mkdir()
         self.cached.touch()
         with open(self.image, "wb") as image:
@@ -91,7 +91,7 @@ class Machine:
         self.image.unlink()
 
     def find_header(self):
-        """Where on the disk the filter's header is, with its commit records; 0 if there is none."""
+        """The offset on the disk of the filter's header and commit records; 0 without a filter."""
         path = self.root / "filter"
         if not path.exists():
             return 0
@@ -100,17 +100,17 @@ class Machine:
         return block * os.statvfs(self.root).f_bsize
 
     def prepare_loss(self):
-        """What must be at hand when the power is to fail at once."""
+        """Opens the file that an instant loss needs."""
         self.handle = os.open(self.root, os.O_RDONLY)
 
     def lose_power(self):
-        """From here on nothing reaches the image. A disk may do some work before."""
+        """From now on nothing reaches the image. A disk may finish some requests first."""
         rng = self.random
         if self.kind in DISKS:
             requests = rng.randint(1, 3) if self.header else int(2 ** rng.uniform(0, 6)) - 1
             self.fail_disk(rng.choice([0, 10, 50, 50, 90, 100]), requests)
             if self.file_system in STOPPABLE:
-                self.shut_down("nologflush")  # to give up at once
+                self.shut_down("nologflush")  # so that it gives up immediately
         else:
             self.shut_down(self.kind)
         os.close(self.handle)
@@ -119,7 +119,7 @@ class Machine:
         fcntl.ioctl(self.handle, GOING_DOWN, struct.pack("I", SHUTDOWNS[how]))
 
     def fail_disk(self, survival, requests):
-        """After so many requests more, or when none has come for a while."""
+        """After this many more requests, or after a pause in requests."""
         for countdown in requests, 0:
             self.disk.stdin.write(f"{survival} {countdown} {self.header}\n")
             self.disk.stdin.flush()
@@ -130,7 +130,7 @@ class Machine:
 
 
 def try_loss(folder, file_system, kind):
-    """What is wrong if the power of such a machine cannot fail so here; else None."""
+    """The reason why the power of such a machine cannot fail here, or None."""
     where = folder / f"trial of {kind}"
     where.mkdir()
     try:
@@ -145,19 +145,19 @@ def try_loss(folder, file_system, kind):
 
 
 def require(folder, file_system):
-    """Skips the test if no such file system can be made, mounted and shut down here."""
+    """Skips the test if such a file system cannot be made, mounted and shut down here."""
     trouble = try_loss(folder, file_system, "nologflush")
     if trouble:
         skip(trouble)
 
 
 def kinds_of(file_system):
-    """Where a filter's header is on the disk, which torn takes, is not to be had of Btrfs."""
+    """torn needs the place of the header on the disk, which Btrfs does not give."""
     return KINDS if file_system in STOPPABLE else ["disk"]
 
 
 def possible_kinds(folder, file_system):
-    """Those of KINDS that can be had here: a disk of its own takes FUSE."""
+    """The kinds that work here: a separate disk needs FUSE."""
     require(folder, file_system)
     trouble = try_loss(folder, file_system, "disk")
     if trouble:

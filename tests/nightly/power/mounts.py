@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""File systems of a test's own, and what goes away with them."""
+"""File systems of a test's own, and their removal."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ TIMEOUT = 250
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"],
         "btrfs": ["mkfs.btrfs", "-q"]}
 
-# A sanitizer must not catch the signal of a mapping that the disk does not answer for.
+# A sanitizer must not catch the SIGBUS of a mapping that the disk cannot read.
 ENVIRONMENT = {**os.environ,
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"}
 
@@ -25,7 +25,7 @@ def skip(why):
 
 
 def run(*command, **options):
-    """The standard output of a command that must succeed."""
+    """Runs a command that must succeed; returns its standard output."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             timeout=TIMEOUT, **options)
     if result.returncode != 0:
@@ -35,9 +35,8 @@ def run(*command, **options):
 
 
 def own_folder(afterwards=lambda folder: None):
-    """The folder to work in. Starts the program over in a mount namespace of its own, the end of
-    which unmounts everything, then calls `afterwards` and removes the folder. Skips the test if it
-    may not do that."""
+    """Returns the folder to work in. Restarts the program in a mount namespace of its own, whose end unmounts
+    everything, then calls `afterwards` and removes the folder. Skips the test if that is not allowed."""
     if os.environ.get("POWER_FOLDER"):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         return pathlib.Path(os.environ["POWER_FOLDER"])

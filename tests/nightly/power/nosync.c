@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * For power-writer-nosync: an msync that only claims to have written. Keys must be lost, or the
- * test could not tell a library that syncs from one that does not.
- */
+ * An msync for power-writer-nosync that returns 0 without writing. Keys must be lost; otherwise
+ * the test would not notice a library that never syncs. */
 #include <stddef.h>
 
 int __wrap_msync(void *address, size_t size, int flags);

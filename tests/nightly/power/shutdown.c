@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * For LD_PRELOAD: the file system shuts down, as after an error, right after SHUTDOWN_NAME, a file
- * name without its folder, was given to a file. Its journal is not written, so the name is lost.
- */
+ * For LD_PRELOAD: the file system shuts down, as after an error, right after a file gets the
+ * name SHUTDOWN_NAME (without its folder). Its journal is not written, so the name is lost. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +13,7 @@
 #define GOING_DOWN      _IOR('X', 125, uint32_t) /* XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN */
 #define WITHOUT_JOURNAL 2
 
-/* musl declares none. */
+/* musl does not declare it. */
 int renameat2(int from_folder, const char *from, int folder, const char *to, unsigned flags);
 
 static int named(int result, int folder, const char *path)

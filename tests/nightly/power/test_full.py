@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Live filters on a full disk: test_full.py ext4|xfs|tmpfs.
 
-A filter that does not fit is refused when it is made; one that fits can be filled, synced and
-sealed whatever happens to the rest of the disk. A file with holes gets SIGBUS there, or this test
-could not tell.
-"""
+A filter that does not fit is refused at its creation. A filter that fits can be filled, synced and sealed while
+the rest of the disk is full. A file with holes must get SIGBUS there; otherwise this test would prove nothing."""
 
 import errno
 import os
@@ -21,15 +19,15 @@ from mounts import ENVIRONMENT, TIMEOUT, own_folder, run, unmount, wait_until
 
 FULL, CHECK = os.environ["POWER_FULL"], os.environ["POWER_CHECK"]
 MIB = 1 << 20
-ROOM = 40 * MIB         # that is free on the disk
+ROOM = 40 * MIB         # free on the disk
 FILTER = 16 * MIB       # the body of a filter that fits
-KEYS = 1_000_000        # touch every page of either
+KEYS = 1_000_000        # they touch every page of both
 CLEAN = f"read OK\nwrite OK\naccept OK\nstate 1\nlabel \nlost {KEYS} 0\n"
 SEALED = f"read OK\nwrite BLOOMFILE_ESEALED\naccept OK\nstate 2\nlabel \nverify OK\nlost {KEYS} 0\n"
 
 
 class Memory:
-    """A tmpfs, with the interface of a Machine. It is not turned off."""
+    """A tmpfs with the interface of a Machine; it stays on."""
 
     def __init__(self, where, _):
         self.root = where / "root"
@@ -67,11 +65,11 @@ class FullDisk(unittest.TestCase):
         return status.f_bavail * status.f_frsize
 
     def await_free(self, size):
-        """XFS frees the space of a removed file a little later."""
+        """XFS frees the space of a removed file with a delay."""
         wait_until(lambda: self.free() >= size, "space is still in use")
 
     def fill(self):
-        """Writes to a file until not one block is left, also after all has been written back."""
+        """Writes to a file until no block is left, even after everything was written back."""
         with open(self.root / "filling", "ab", buffering=0) as file:
             written = None
             while written != file.tell():
@@ -89,7 +87,7 @@ class FullDisk(unittest.TestCase):
         self.machine.start()
 
     def use(self, *arguments, **options):
-        """The exit status of power-full and what it says."""
+        """The exit status of power-full, and its output."""
         result = subprocess.run([FULL, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
                                 timeout=TIMEOUT, env=ENVIRONMENT, **options)
         return result.returncode, result.stdout
@@ -98,7 +96,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(self.use(*arguments), (0, "OK\n"))
 
     def refused(self, error, *arguments, **options):
-        """It fails and leaves everything as it was."""
+        """The command fails and leaves everything unchanged."""
         names, free = sorted(os.listdir(self.root)), self.free()
         self.assertEqual(self.use(*arguments, **options), (1, f"{error}\n"))
         self.assertEqual(sorted(os.listdir(self.root)), names)
@@ -151,7 +149,7 @@ class FullDisk(unittest.TestCase):
         self.check(CLEAN)
 
     def test_largest_size_of_files(self):
-        """Python ignores SIGXFSZ, and so does what it starts here."""
+        """Python ignores SIGXFSZ, and so do its children."""
         limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB)),
                    "restore_signals": False}
         self.refused("EFBIG", "create", self.filter, FILTER * 8, **limited)

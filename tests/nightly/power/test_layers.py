@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Live filters on overlayfs: test_layers.py. A reader must see what a writer adds, though the first
-writer gets a copy of the file; where no copy can be made, a live filter is refused."""
+"""Live filters on overlayfs: test_layers.py. A reader must see a writer's adds, although the first writer gets a
+copy of the file. Where a copy cannot be made, a live filter is refused."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ class Layers(unittest.TestCase):
         self.mount_writable()
         with subprocess.Popen([BFQUERY, self.filter], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as reader:
-            # The answer to a first batch tells that the filter is open.
+            # The output for a first batch shows that the filter is open.
             reader.stdin.write(OLD)
             reader.stdin.flush()
             self.assertEqual(reader.stdout.readline(), "old 0\n")
@@ -67,7 +67,7 @@ class Layers(unittest.TestCase):
 
 WHERE = own_folder()
 try:
-    run("mount", "-t", "tmpfs", "tmpfs", WHERE)  # an overlay cannot lie on every file system
+    run("mount", "-t", "tmpfs", "tmpfs", WHERE)  # some file systems cannot hold an overlay
     for layer in "lower", "upper", "work", "merged":
         (WHERE / "trial" / layer).mkdir(parents=True)
     run("mount", "-t", "overlay", "overlay", "-o",

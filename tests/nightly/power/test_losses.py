@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Power losses: test_losses.py FILESYSTEM.
 
-A program adds to a live filter, on every second machine to one that grows, syncs, closes and seals it until the power
-fails, at any moment.
-Then the machine starts again, with another boot identity: nothing that was synced may be lost, and
-a file from which something else may be must say so. With an msync that does nothing keys must be
-lost, or this test could not tell.
-"""
+A program adds to a live filter (on every second machine, a growing series), syncs, closes and seals it until the
+power fails at any moment. Then the machine restarts with another boot identity. No synced key may be lost, and a
+file that may have lost other keys must report it. With an msync that does nothing, keys must be lost; otherwise
+this test would prove nothing."""
 
 import collections
 import itertools
@@ -27,7 +25,7 @@ COLUMNS = ["losses", "keys", "lost", "right", "wrong"]
 
 
 class Losses:
-    """Of the machines on which power-writer runs: `wanted` are the phases of its life that end in one."""
+    """Losses on machines that run power-writer. `wanted`: the phases of its life in which the power may fail."""
 
     def __init__(self, where, file_system, kinds, rng, grows=(False, True), wanted=life.PHASES):
         self.where, self.file_system, self.kinds = where, file_system, kinds
@@ -48,12 +46,12 @@ class Losses:
         return Machine(where, self.file_system, self.random)
 
     def delay(self, kind, phase):
-        """How long after the phase began the power fails. A disk counts requests instead."""
+        """The delay from the start of the phase to the loss. A disk counts requests instead."""
         usual = statistics.median(self.durations[phase][-9:])
         return 0 if kind in DISKS else self.random.uniform(0, 1.2) * usual
 
     def live_and_lose(self, machine, phase, before, program):
-        """A life that ends in this phase. Its plan, its events, how many came before the loss."""
+        """A life that ends in this phase. Returns its plan, its events, and how many came before the loss."""
         self.lives += 1
         plan, index = life.plan(self.random, phase, before, f"filter {self.lives}",
                                 self.grows_here, life.LARGEST[self.file_system])
@@ -74,7 +72,7 @@ class Losses:
         return plan, events, seen
 
     def lose(self, machine, kind, phase, before, program=life.WRITER):
-        """One loss and what it left: the outcome (None if it is wrong), keys lost, and a report."""
+        """One loss and its result: the outcome (None if it is wrong), keys lost, and a report."""
         machine.start(kind)
         plan, events, seen = self.live_and_lose(machine, phase, before, program)
         machine.stop()
@@ -93,7 +91,7 @@ class Losses:
         return None if left_over else outcome, lost, report
 
     def run(self, losses):
-        """One machine after another, each until something is wrong with it."""
+        """One machine after another, each until a fault is found on it."""
         kinds = collections.deque(self.kinds[i % len(self.kinds)] for i in range(losses))
         while kinds:
             with self.machine() as machine:
@@ -112,7 +110,7 @@ class Losses:
                 return
 
     def next_phase(self, phases):
-        """All in turn, in an order that is always another one."""
+        """All phases in turn, in a random order each time."""
         phases = [phase for phase in phases if phase in self.wanted]
         to_come = [phase for phase in self.to_come if phase in phases]
         if not to_come:
@@ -121,8 +119,8 @@ class Losses:
         return to_come.pop()
 
     def control(self, losses, phases=CONTROL_PHASES):
-        """With an msync that does nothing keys are lost, but for what the kernel writes by chance.
-        It writes all before it freezes."""
+        """An msync that does nothing must lose keys, except in pages that the kernel happens to write.
+        The kernel writes everything before it freezes."""
         kinds = [kind for kind in self.kinds if kind not in ("freeze", "torn")]
         figures = self.figures["control"]
         for i in range(losses):

@@ -41,13 +41,14 @@ class Shutdown(unittest.TestCase):
         run(TOOLS[name], *words, cwd=self.root, input=lines(keys), env=self.environment)
 
     def shut_down_at(self, name, *words, keys=()):
-        """The exit status of a command, when the file system has shut down as `name` was given, and was mounted anew."""
+        """The exit status of a command during which the file system shut down as a file got `name`; mounts it
+        again."""
         run("sync", "--file-system", self.root)
         result = subprocess.run(words, cwd=self.root, input=lines(keys), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                 text=True, timeout=TIMEOUT,
                                 env={**self.environment, "LD_PRELOAD": SHUTDOWN, "SHUTDOWN_NAME": name})
         self.assertNotIn("cannot shut", result.stderr)
-        self.assertRaises(OSError, (self.root / "a").read_bytes)  # or it has not shut down
+        self.assertRaises(OSError, (self.root / "a").read_bytes)  # fails unless it has shut down
         self.machine.stop()
         self.machine.start()
         return result.returncode

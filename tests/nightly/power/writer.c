@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
- *
  * power-writer PATH create|replace|open|accept LABEL LAYOUT BITS FIRST STEP SYNCS SESSIONS
- *     close|seal
+ * close|seal
  *
- * LAYOUT 0 is a series that grows, again and again for any BITS; it is not sealed.
+ * LAYOUT 0 is a series that grows repeatedly for any BITS; it is not sealed.
  *
- * Uses a live filter until the power fails. Keys FIRST, FIRST + 1, ... are added by one thread
- * while another syncs, SYNCS times in each of SESSIONS sessions, about every STEP keys. Each line
- * on standard output is an event and the number of keys that it is about; "synced 500" is a promise
- * that keys 0 to 499 outlive the machine. Ends when killed, or with status 3 after an error.
- */
+ * Uses a live filter until the power fails. One thread adds keys FIRST, FIRST + 1, ... while
+ * another one syncs, SYNCS times in each of SESSIONS sessions, about every STEP keys. Each line on
+ * standard output is an event and its number of keys; "synced 500" promises that keys 0 to 499
+ * outlive the machine. Ends when killed, or with status 3 after an error. */
 #include <bloomfile.h>
 #include <bloomfile_live.h>
 #include <inttypes.h>
@@ -49,13 +47,13 @@ static void say(const char *event, uint64_t keys)
         _exit(4);
 }
 
-/* Other machines run beside this one. */
+/* Leaves processor time to other machines. */
 static void rest(void)
 {
     nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 }
 
-/* Runs ahead of the last sync by no more than two steps. */
+/* Stays at most two steps ahead of the last sync. */
 static void *add(void *argument)
 {
     struct writer *w = argument;

@@ -90,7 +90,7 @@ static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
 void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
 {
     struct header h;
-    (void)live_header_now(f, &h); /* on error, as at opening */
+    (void)live_header_now(f, &h); /* on error, the header at opening */
     inspection_info_of(&h, f->geometry.image_size, f->geometry.pages, info);
     info->bad_pages = atomic_load(&f->guard->bad);
     add_cost(f, info);

@@ -234,7 +234,7 @@ static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const str
 #ifndef BLOOMFILE_NO_LIVE
 
 /* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. A
- * layered file is opened for writing first, so that this is the file which writers see. */
+ * layered file is opened for writing first, so that it is the file that writers see. */
 static int own_descriptor(int fd, int *own)
 {
     bool layered;
@@ -340,7 +340,7 @@ static int open_once(bloomfile_filter **out, const char *path, const struct open
     if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST)) < 0)
         error = errno;
     const bool layer =
-        error == 0 && header_is_layer(&f->header); /* which joins when it is added to */
+        error == 0 && header_is_layer(&f->header); /* a layer joins when keys are added */
     if (error == 0 && writing && !layer)
         error = opening_join(f, fd, how->flags);
     else if (error == 0 && writing)

@@ -36,7 +36,10 @@ static int check_counts(const bloomfile_filter *f, const struct record *recorded
     return BLOOMFILE_EBODY;
 }
 
-/* The steps of live.md, section 7. The caller holds LOCK_WRITERS, LOCK_SYNCS and LOCK_RECORDS. */
+/* The steps of live.md, section 7. The caller holds LOCK_WRITERS, LOCK_SYNCS and LOCK_RECORDS. The
+ * sealed record is written when body and checksums are on disk. It goes over the record not in
+ * force first, so that a crash leaves a whole record. If the second write is torn, a writer that
+ * opens the file completes the sealing. */
 static int seal(bloomfile_filter *f, const uint8_t *watermark)
 {
     struct header now;

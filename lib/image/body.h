@@ -84,7 +84,7 @@ void image_record(struct record *record, uint32_t body_crc, const struct kernel_
 void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc);
 
 /* Writes the page checksums after a complete body, and turns h->record into the record of a sealed
- * image. h->record.n and .flags are set. */
+ * image. The caller has set h->record.n and .flags. */
 void image_sum(struct header *h, uint8_t *body);
 
 /* After image_sum(), if writers' counts are missing (RECORD_N_ESTIMATED): sets n to the estimate

@@ -171,7 +171,11 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
     guard_set_good(g, page / 64, 1ULL << page % 64, renewals);
 }
 
-/* ---- pages that are to be checked again */
+/* ---- Renewal: pages to be checked again. A page that was hashed before the file changed must not
+ * stay marked as good. guard_renew() first raises `renewals`, then clears the marks.
+ * guard_set_good() first marks, then compares `renewals` with the number from before the page was
+ * hashed. So either guard_renew() finds the mark, or guard_set_good() finds the new number and
+ * takes the mark back. */
 
 /* Pages found good during the call stay good: they were checked under the new stamp. */
 void guard_renew(struct guard *g, uint64_t stamp)

@@ -71,7 +71,7 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 void guard_remember_head(struct guard *g, uint64_t page);
 void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals);
 
-/* Adds, removes a reason for which guard_all_good() is false. */
+/* Adds or removes a reason for which guard_all_good() is false. */
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);
 

@@ -56,7 +56,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
                        : session_lock_stripes(f->live->session, f->live->fd);
     if (error != 0)
         return error;
-    /* grow 9: again, under the lock: while it is held, no process can set the bit */
+    /* grow 9: look for a successor again: while the lock is held, no process can set the bit */
     const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
@@ -78,7 +78,7 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
 {
     struct kernel_change change = { 0 };
     if (f->live->session->turn && is_left(f))
-        return ADDING_SUCCEEDED; /* grow 9: again, under the lock */
+        return ADDING_SUCCEEDED; /* grow 9: look again, under the lock */
     if (!f->live->exact || f->live->session->turn) {
         add_digests(f, digests, n, was_new, &change);
     } else {

@@ -84,7 +84,7 @@ static int64_t take_room(const bloomfile_filter *f, size_t some)
     pthread_mutex_lock(&s->asking);
     int64_t room = session_take_room(s, some);
     if (room <= 0) {
-        session_drop_room(s); /* the rest of other threads' room too */
+        session_drop_room(s); /* and the unused room of other threads */
         s->room = (int64_t)count_room(f);
         room = session_take_room(s, some);
     }

@@ -11,7 +11,7 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define SEALING_SECONDS 2 /* nearly every sealing writes for less than that */
+#define SEALING_SECONDS 2 /* nearly every sealing writes for less time than this */
 
 /* ---- the file */
 
@@ -193,7 +193,8 @@ static int find_abandoned(const bloomfile_filter *f, const struct header *now, b
     int fd;
     if (!f->live->writing)
         return join_find_abandoned(f->live->fd, now, abandoned);
-    /* Not joined since a fork: the lock may be its parent's, through the opening they share. */
+    /* Not joined since a fork: a lock of the parent does not show through the opening they
+     * share. */
     int error = file_open_again(f->live->fd, false, &fd);
     if (error != 0)
         return error;

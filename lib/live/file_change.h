@@ -7,7 +7,7 @@
 
 #include "live/handle.h"
 
-/* Remembers path, identity, size and times of the file before its header is read. 0 or an errno. */
+/* Remembers path, identity, size and times from before the header was read. 0 or an errno. */
 int changed_note(bloomfile_filter *f, const char *path, const struct stat *status);
 
 /* The same for a sealed layer, which is in the first layer's file. 0 or ENOMEM. */
@@ -16,8 +16,8 @@ int changed_note_layer(bloomfile_filter *layer, const bloomfile_filter *first);
 /* The same for a writer that has sealed its file in place. */
 void changed_note_sealed(bloomfile_filter *f);
 
-/* Whether the mapped header cannot be read, or differs from the header at opening; in a live
- * filter, the parts that its writers do not change. Never true for a copy. */
+/* Whether the mapped header cannot be read, or differs from the header at opening. Only the parts
+ * that writers of a live filter do not change are compared. Never true for a copy. */
 bool changed_header(const bloomfile_filter *f);
 
 /* Whether a sealed file that was opened by path was written to since: its size or time of

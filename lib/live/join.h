@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The writers of a live file: joining and leaving them (live.md, section 6). While the file has
  * writers, its record names the boot, so that a later boot sees that the machine died. The last
- * writer to leave removes it, after the body is on disk. A count of writers shows that a writer was
- * killed, and its counts are lost. */
+ * writer to leave removes it, after the body is on disk. The count of writers shows whether a
+ * writer was killed, with its counts. */
 #ifndef BLOOMFILE_LIVE_JOIN_H
 #define BLOOMFILE_LIVE_JOIN_H
 
@@ -31,7 +31,7 @@ int join_open_own(const bloomfile_filter *f);
 int join_writable(const bloomfile_filter *f);
 
 /* Commits the counts. The last writer syncs and leaves the file clean; another writer syncs only if
- * it finds the mark of an abandoned sync. Returns the error. */
+ * it finds the mark of an abandoned sync. Returns 0 or the error. */
 int join_leave(const bloomfile_filter *f);
 
 /* BLOOMFILE_EREPLACED if the path now names another file or no file. */

@@ -12,7 +12,7 @@ enum {
     LOCK_WRITERS = 0,  /* shared: writers; exclusive: a sealer, a sole adder, a turn */
     LOCK_RECORDS = 1,  /* exclusive: the commit records are read, written and synced */
     LOCK_REMOVERS = 2, /* exclusive: a key is removed */
-    LOCK_SYNCS = 3,    /* exclusive: a writer syncs, leaves or seals; shared: it joins */
+    LOCK_SYNCS = 3,    /* exclusive: a sync, leaving, sealing; shared: joining, a reader's sync */
     LOCK_STRIPES = 64, /* the first of LOCK_STRIPE_COUNT, for exact adders */
     LOCK_STRIPE_COUNT = 64,
 };

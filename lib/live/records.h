@@ -21,9 +21,9 @@ int live_load(const bloomfile_filter *f, struct header *now);
 /* The same before a commit: BLOOMFILE_EPOISONED or _ESEALED unless the file is live. */
 int live_load_to_commit(const bloomfile_filter *f, struct header *now);
 
-/* Whether the body may lack added keys, because a writer saw that pages did not reach the disk.
- * Call it after the bits have said no (R8): a failed page may be read again from disk, without its
- * keys, and a lookup that saw such a page after the poison must see the poison, too. */
+/* Whether the body may lack added keys, because a process saw a failed write and poisoned the file.
+ * Call it after the bits have said no (R8). Between a read of the state and a later read of the
+ * bits, the file could be poisoned and a page be read again from disk, without its keys. */
 static inline bool live_in_doubt(const bloomfile_filter *f)
 {
     shared_order();
@@ -32,7 +32,7 @@ static inline bool live_in_doubt(const bloomfile_filter *f)
     if (!shared_is32(f->state[0], BLOOMFILE_STATE_POISONED) &&
         !shared_is32(f->state[1], BLOOMFILE_STATE_POISONED))
         return false;
-    /* Permanently: a page may stay as it was read from disk. */
+    /* Permanently: a page may stay in memory as it was read from disk. */
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     return true;
 }

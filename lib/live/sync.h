@@ -11,7 +11,8 @@
 int sync_prepare(const bloomfile_filter *f);
 
 /* Makes sure, for a copy, that all bits that a live handle can see are on disk. A writer commits.
- * BLOOMFILE_EPOISONED, _EUNCLEAN; an errno; in a child of fork(), those of opening it again. */
+ * BLOOMFILE_EPOISONED, _EUNCLEAN, an errno; in a child of fork() also those of reopening the
+ * file. */
 int sync_source(const bloomfile_filter *f);
 
 /* The same. A writer commits a new watermark; NULL: it stays. */

@@ -319,7 +319,7 @@ int allocate_file(int fd, uint64_t size, bool reserve)
 /* ---- Temporary files without a name: by O_TMPFILE, or by removing the name right after
  * creation. */
 
-/* Where a file must have a name: only a kill in the moment that it has a name leaves it behind. */
+/* Creates a file and removes its name. Only a kill between the two calls leaves it behind. */
 static int open_and_unlink(const char *folder, int *fd)
 {
     char *name;

@@ -16,8 +16,8 @@
  * share bytes. */
 int filesystem_check(int fd, bool *layered);
 
-/* *apart: a new name of a file may be an inode of its own, with its own locks and page cache, as
- * the names of libfuse are to Linux. 0 or an errno. */
+/* *apart: a new name of a file may be an inode of its own, with its own locks and page cache, as in
+ * file systems on libfuse. 0 or an errno. */
 int filesystem_links_apart(int fd, bool *apart);
 
 /* Whether locks on its files are known to bind all processes that can reach them. */

@@ -17,7 +17,7 @@ void *hugepages_grow(void *old, size_t old_size, size_t size);
 void hugepages_free(void *pages, size_t size);
 
 /* ---- Memory of zeros that is zero again in a child of fork(), for the state of one process. A
- * mutex or read-write lock of zeros is free. */
+ * mutex or read-write lock of zeros is unlocked. */
 
 /* 0 or an errno; then *out is NULL. */
 int wipe_on_fork_new(void **out, size_t size);

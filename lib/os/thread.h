@@ -11,10 +11,10 @@
 /* ---- The calling thread's signals, held back for a moment in which a kill would leave something
  * behind. */
 
-/* Sets *before, for signals_let_go(). Calls may be nested, but must not contain an access to a
- * mapped file: its SIGBUS would kill the process without calling the handler. Async-signal-safe. */
+/* Sets *before, for signals_let_go(). Pairs of calls may be nested. Do not touch a mapped file
+ * between them: a SIGBUS would kill the process without calling its handler. Async-signal-safe. */
 void signals_hold(sigset_t *before);
-/* The same, but not for signals that the thread raises itself, for example by such an access. */
+/* The same, but not for signals that the thread raises itself, such as that SIGBUS. */
 void signals_hold_sent(sigset_t *before);
 void signals_let_go(const sigset_t *before);
 
@@ -42,7 +42,7 @@ static inline unsigned team_size(unsigned threads, uint64_t shares)
 struct team {
     void (*work)(void *context);
     void *context;
-    unsigned started; /* threads, without the calling thread */
+    unsigned started; /* threads, not counting the calling thread */
     pthread_t others[TEAM_MOST];
 };
 

@@ -75,7 +75,7 @@ static int check_target(struct publication *p)
         return BLOOMFILE_ENOTREGULAR;
     if (!p->replace)
         return EEXIST;
-    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() says in the end */
+    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() would return */
 }
 
 static bool is_as_then(const struct stat *now, const struct stat *then)
@@ -397,7 +397,9 @@ static int copy_to_folder(const struct publication *p)
     return destination_is_memory(&p->to) ? copy_to_memory(p, all) : copy_in_pieces(p, all);
 }
 
-/* Another process that creates a file at that path waits until this file is there. */
+/* Another process that creates a file at that path waits until this file is there. The checks of
+ * publish_start_like() are repeated under the lock, because the path may have another file by
+ * now. */
 static int take_place(struct publication *p)
 {
     int claim = -1;

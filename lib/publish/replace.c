@@ -18,7 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define TRIES 1000 /* one each millisecond */
+#define TRIES 1000 /* one per millisecond */
 
 /* Opens only regular files: opening a device may have side effects. */
 static int open_old(int directory, const char *name, int *fd)
@@ -108,7 +108,7 @@ static int read_list(struct list *list, const struct rights_of *old)
     return error == ENOENT ? 0 : error;
 }
 
-/* A list inherited from the folder would grant rights. */
+/* Removes the list that the file inherited from its folder, which would grant rights. */
 static int drop_list(int fd)
 {
     return fremovexattr(fd, LIST) == 0 || there_is_none(errno) ? 0 : errno;

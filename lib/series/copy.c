@@ -147,7 +147,7 @@ static int give_names(struct rescued *all, size_t count, bool replace)
     return error;
 }
 
-/* A file with the name of a later layer would be taken for it, and the series be refused. */
+/* A file with the name of a later layer would be taken for it, and the series would be refused. */
 static int check_further(const struct series *to, size_t count)
 {
     const size_t end = to->generations != 0 ? to->generations : count + 1;

@@ -200,7 +200,8 @@ void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
     layers_leave(f, l);
 }
 
-/* Checks all layers even if one is damaged, because later lookups rely on their pages. */
+/* Checks all layers even if one is damaged: later lookups rely on which pages are known to be
+ * good. */
 int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     const struct layers *l = layers_enter(f);

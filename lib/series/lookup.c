@@ -306,7 +306,10 @@ void lookup_start_layers(bloomfile_filter *f, bool named)
     lookup_start_series(f, &in_layers, named);
 }
 
-/* ---- Adds: to the newest layer, the keys that no layer has. */
+/* ---- Adds. Keys that the older layers lack are added to the newest layer, after a check that it
+ * has no successor. If a successor appears, it is opened, and the add starts again (MOVED). The bit
+ * may also be set just after the check. A growing series then keeps the key in its layer. A
+ * forgetting series repeats the add (S10), because that layer is replaced too early. */
 
 #define MOVED ADDING_SUCCEEDED /* there is a newer layer: find it and try again */
 
@@ -412,8 +415,7 @@ static int add_once(const bloomfile_filter *f, struct task *t, const struct laye
     return error;
 }
 
-/* live.md, S10: a late add went to a layer with a successor, which is replaced a generation too
- * early for it. So the key is added to the newest layer, too. */
+/* Repeats late adds in the newest layer, until it has no successor after the add (live.md, S10). */
 static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);

@@ -128,7 +128,7 @@ static int plan_next(const bloomfile_filter *newest, struct header *h)
 
 /* ---- its file */
 
-/* grow 4: the file is on disk before it has its name, so that a loss of power cannot tear it. */
+/* grow 4: the file is on disk before it has its name: a loss of power leaves no torn layer. */
 static int make_file(const struct series *s, struct header *h)
 {
     bloomfile_filter *f;

@@ -15,8 +15,8 @@ bool succession_is_due(const bloomfile_filter *layer);
  * finds it (lookup_follow()). 0, or the reason why it cannot be made. */
 int succession(const bloomfile_filter *f, const struct layers *l);
 
-/* Makes sure that all layers before the newest have the successor bit: the process that made the
- * newest may have been killed before it set the bit. */
+/* Makes sure that the last layer but one has the successor bit, as older layers do: the process
+ * that made the newest layer may have been killed before it set the bit. */
 int succession_settle(const bloomfile_filter *f, const struct layers *l);
 
 #endif

@@ -16,8 +16,8 @@ int changed_note_layer(bloomfile_filter *layer, const bloomfile_filter *first);
 /* The same for a writer that has sealed its file in place. */
 void changed_note_sealed(bloomfile_filter *f);
 
-/* Whether the mapped header cannot be read, or differs from the header at opening. Only the parts
- * that writers of a live filter do not change are compared. Never true for a copy. */
+/* Whether the mapped header cannot be read, or differs from the header at opening. In a live filter
+ * only the parts that its writers do not change are compared. Never true for a copy. */
 bool changed_header(const bloomfile_filter *f);
 
 /* Whether a sealed file that was opened by path was written to since: its size or time of

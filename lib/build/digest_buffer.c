@@ -343,7 +343,7 @@ size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t firs
 #define DIGIT_MOST  8  /* bits: the 256 lines that are written take 16 KiB of the L1 cache */
 #define BUCKET_MOST 12 /* target size of a bucket that is not split again */
 #define BUCKETS     (1u << DIGIT_MOST)
-#define CACHED      4096 /* values that fit in an L1 cache of 32 KiB, so that reading them is cheap */
+#define CACHED      4096 /* values that fit in an L1 cache of 32 KiB: reading them is cheap */
 
 static void insertion_sort(uint64_t *values, size_t n)
 {

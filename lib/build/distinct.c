@@ -75,9 +75,8 @@ size_t distinct(uint64_t *values, size_t n, void *memory)
 /* ---- few suspects
  *
  * The memory of n values is 2 to 4 bytes each, so up to n / 64 to n / 32 values may be suspects.
- * For more
- * suspects the sieve is faster. A quarter of the memory is the list of suspects, a quarter the
- * map, and half the values found. */
+ * The sieve is faster for more. A quarter of the memory is the list of suspects, a quarter the map,
+ * and half the values found. */
 
 #define SUSPECTS 128 /* bytes of memory for each suspect */
 #define MAP_LOG  8   /* at least 2^8 bits for each suspect: a quarter of its memory */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Integers on disk: little-endian, at any alignment; and bytes that other threads and processes
- * change. */
+ * Integers on disk, which are little-endian and at any alignment, and bytes that other threads and
+ * processes change. */
 #ifndef BLOOMFILE_FORMAT_BYTES_H
 #define BLOOMFILE_FORMAT_BYTES_H
 
@@ -51,11 +51,12 @@ static inline void put64(uint8_t *p, uint64_t x)
     memcpy(p, &x, sizeof x);
 }
 
-/* ---- Bytes that other threads and processes may be changing: the body and the records of a
- * live file. Words are little-endian, as in the format. These accesses order nothing: a
- * thread learns of an add by other means, which order it. */
+/* ---- bytes that other threads and processes may change: the body and the records of a live file
+ *
+ * Words are little-endian, as in the format. All accesses are relaxed. A thread that must see an
+ * add synchronizes with the adder by other means, for example a mutex or a pipe. */
 
-typedef uint64_t __attribute__((aligned(8))) shared_word; /* on 32-bit machines too */
+typedef uint64_t __attribute__((aligned(8))) shared_word; /* also on 32-bit machines */
 #if __GCC_ATOMIC_LLONG_LOCK_FREE != 2
 #error "64-bit atomics without locks are needed: a lock would be that of one process"
 #endif
@@ -75,7 +76,7 @@ static inline uint64_t shared_load64(const void *aligned)
     return BYTES_SWAP64(__atomic_load_n((const shared_word *)aligned, __ATOMIC_RELAXED));
 }
 
-/* Sets bits; returns those that were clear before. */
+/* Sets bits. Returns the bits that were clear before. */
 static inline uint64_t shared_set64(void *aligned, uint64_t bits)
 {
     uint64_t before =
@@ -83,7 +84,7 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
-/* The same by the only one who changes the word, which waits for nobody. */
+/* shared_set64() by the only thread that changes the word. It needs no locked instruction. */
 static inline uint64_t shared_set64_alone(void *aligned, uint64_t bits)
 {
     uint64_t before = shared_load64(aligned);
@@ -91,8 +92,8 @@ static inline uint64_t shared_set64_alone(void *aligned, uint64_t bits)
     return bits & ~before;
 }
 
-/* Loads and atomic changes before it take effect before any load after it. On x86 that needs no
- * instruction: loads stay in order, and a locked change is a barrier. */
+/* A barrier: loads and atomic changes before it take effect before any load after it. On x86 that
+ * needs no instruction, because loads stay in order, and a locked instruction is a full barrier. */
 static inline void shared_order(void)
 {
 #if defined __x86_64__ || defined __i386__
@@ -102,20 +103,21 @@ static inline void shared_order(void)
 #endif
 }
 
-/* For loads of several words at once, which no atomic does. Concurrent changes only set bits, so it
- * does not matter in which pieces the hardware loads them. */
+/* For functions that load several words by one instruction, which C has no atomics for. Concurrent
+ * changes only set bits, so it does not matter in which pieces the hardware loads the words. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
 
-/* Whether shared_load32() would return `value`. Compilers make one instruction of a comparison with
- * a plain load, but two with an atomic load. The lookups that call this are bounded by their number
- * of instructions. */
+/* Whether shared_load32() would return `value`. Compilers make one instruction of a comparison
+ * with a plain load, but two of a comparison with an atomic load. Lookups that call this are
+ * bounded by their number of instructions. */
 SHARED_WIDE_LOADS static inline bool shared_is32(const void *aligned, uint32_t value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
     return *(const word *)aligned == BYTES_SWAP32(value);
 }
 
-/* Changes *p from *seen to `to`. If *p differs by now, stores it in *seen. */
+/* Changes *p from *seen to `to`. If *p is not *seen any more, stores it in *seen. May fail
+ * spuriously. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {
     return __atomic_compare_exchange_n(p, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

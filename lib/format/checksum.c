@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32: libdeflate computes it, and zlib combines the checksums of pages. A build that only
- * reads does both here, at a tenth of the speed, to avoid the libraries. */
+ * CRC-32: libdeflate computes it, and zlib combines the checksums of pages. A build that only reads
+ * does both itself, at a tenth of the speed, so that it needs no library. */
 #include "format/checksum.h"
 
 #include <pthread.h>
@@ -11,14 +11,14 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
-#define LONGEST (1 << 30) /* for zlib, whose sizes are signed and may have 32 bits */
+#define LONGEST (1 << 30) /* the most zeros for zlib, whose z_off_t may have 32 bits */
 
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     return libdeflate_crc32(crc, bytes, size);
 }
 
-/* The CRC of bytes whose CRC is `crc`, followed by zeros. */
+/* Returns the CRC of bytes whose CRC is `crc`, followed by zeros. */
 static uint32_t append_zeros(uint32_t crc, uint64_t size)
 {
     for (; size > LONGEST; size -= LONGEST)
@@ -28,9 +28,10 @@ static uint32_t append_zeros(uint32_t crc, uint64_t size)
 
 #else
 
-#define POLYNOMIAL 0xEDB88320u /* bit 31: x^0 */
+#define POLYNOMIAL 0xEDB88320u /* bits are reversed: bit 31 is the coefficient of x^0 */
 
-/* [i]: the CRC of a byte that i bytes follow. */
+/* [i][b] is the CRC of byte b followed by i zero bytes, so that a loop takes 8 bytes ("slicing by
+ * 8"). */
 static uint32_t crc_tables[8][256];
 
 static void make_crc_tables(void)
@@ -64,7 +65,7 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
     return ~crc;
 }
 
-/* The product of two polynomials, modulo that of the CRC. */
+/* The product of two polynomials, modulo the polynomial of the CRC. */
 static uint32_t crc_product(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
@@ -75,7 +76,7 @@ static uint32_t crc_product(uint32_t a, uint32_t b)
     return product;
 }
 
-/* x^(8 * size): multiplying by it appends `size` zero bytes. */
+/* x^(8 * size), by squaring. Multiplying a CRC by it appends `size` zero bytes. */
 static uint32_t crc_shift(uint64_t size)
 {
     uint32_t shift = 1u << 31;
@@ -94,9 +95,9 @@ static uint32_t append_zeros(uint32_t crc, uint64_t size)
 
 #endif
 
-/* [i][n]: the CRC of bytes whose CRC is n << 4 * i, followed by a page of zeros. This function is
- * linear, so the XOR of eight entries gives it for any CRC, in less than a fifth of the time of
- * crc32_combine_op(). */
+/* [i][n] is the CRC of bytes whose CRC is n << 4 * i, followed by a page of zeros. Appending zeros
+ * is linear, so the XOR of eight entries, one for each nibble, does it for any CRC. That takes less
+ * than a fifth of the time of crc32_combine_op(). */
 static uint32_t with_zeros[8][16];
 
 static void make_with_zeros(void)
@@ -130,8 +131,8 @@ uint32_t checksum(const uint8_t *bytes, size_t size)
     return checksum_more(0, bytes, size);
 }
 
-/* Not inlined: if gcc knows that the size is at most a page, it compiles memcpy() to `rep movsq`,
- * which takes twice as long. */
+/* Not inlined, because gcc compiles memcpy() to `rep movsq`, which takes twice as long, where it
+ * knows that the size is at most a page. */
 void checksum_copy(uint8_t *to, const uint8_t *from, size_t size)
 {
     memcpy(to, from, size);

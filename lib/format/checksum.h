@@ -12,10 +12,10 @@
 
 uint32_t checksum(const uint8_t *bytes, size_t size);
 
-/* Continues `crc`: the CRC-32 of what it covers followed by these bytes. */
+/* Returns the CRC-32 of the bytes that `crc` covers, followed by these bytes. */
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* Copies a page, or a shorter last one, that is to be checked. */
+/* Copies a page, or a shorter last page, that is to be checked. */
 void checksum_copy(uint8_t *to, const uint8_t *from, size_t size);
 
 static inline uint64_t checksum_pages(uint64_t body_size)
@@ -29,14 +29,14 @@ static inline size_t checksum_page_size(uint64_t body_size, uint64_t page)
     return rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE;
 }
 
-/* The table behind the body holds each page's CRC-32 XOR that of the whole body, so that a page and
- * its entry left over from another body do not pass as this one's. */
+/* The table after the body holds each page's CRC-32 XOR that of the whole body. So a page and its
+ * entry that are left over from another body fail the check. */
 static inline uint32_t checksum_of_entry(const uint8_t *table, uint64_t page, uint32_t body_crc)
 {
     return get32(table + 4 * page) ^ body_crc;
 }
 
-/* The CRC-32 of a whole body, combined from those of its pages, or of larger parts, in order. */
+/* The CRC-32 of a whole body, combined in order from the CRC-32 of its pages or of larger parts. */
 struct checksum_sum {
     uint32_t crc; /* the result so far; 0 at the start */
 };

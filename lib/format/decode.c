@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Checks of a header: the rules of validity in their order (format-spec.md, section 13). */
+ * Checks of a header: the rules of validity V1 to V34 in order (format-spec.md, section 13). */
 #include "format/decode.h"
 
 #include "format/bytes.h"
@@ -71,7 +71,7 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         HEADER_FAULT(BLOOMFILE_ELABEL, label);
 }
 
-/* V25 to V27, once the geometry is known to be sound. */
+/* V25 to V27, for a geometry that is sound. */
 static void check_image_size(const struct header *h, uint64_t image_size,
                              struct header_faults *faults)
 {
@@ -86,7 +86,7 @@ static void check_image_size(const struct header *h, uint64_t image_size,
         header_fault(faults, BLOOMFILE_ETRAILING, whole, "size");
 }
 
-/* Whether such an image may be live, or may have been. */
+/* Whether the image may be live, or may have been live. */
 static bool may_be_live(const struct header *h)
 {
     const bool solved = layout_known(h->layout) && layout_of(h->layout)->solved;
@@ -208,7 +208,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
     if (h->version != HEADER_VERSION) {
         HEADER_FAULT(BLOOMFILE_EVERSION, version);
         if (!damaged)
-            return; /* the fields of a newer version may mean something else */
+            return; /* in a newer version, the fields may have another meaning */
     }
     if ((h->incompat & ~(HEADER_INCOMPAT_LAYER | HEADER_INCOMPAT_SLICE)) != 0)
         HEADER_FAULT(BLOOMFILE_EFEATURE, incompat);
@@ -225,7 +225,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
     partial_check_state(h, faults);
 }
 
-/* ---- Layers and slices have bits of their own in `incompat`, and never both. */
+/* ---- layers and slices: each has a bit in `incompat`, and no image has both bits */
 
 #define PAGE_BLOCKS (CHECKSUM_PAGE / PROBE_BLOCK_BYTES)
 
@@ -298,7 +298,7 @@ void partial_check(const uint8_t *bytes, const struct header *h, struct header_f
         check_layer(bytes, h, faults);
 }
 
-/* V34: what the static header says of the state, which it never changes. */
+/* V34: the state must agree with the static header, which never changes. */
 static void check_layer_state(const struct header *h, struct header_faults *faults)
 {
     const bool sealed = h->record.state == BLOOMFILE_STATE_SEALED;
@@ -324,7 +324,8 @@ uint64_t partial_first_block(uint64_t blocks, uint32_t slice, uint32_t slices)
     return slice == slices ? blocks : first * PAGE_BLOCKS;
 }
 
-/* The last slice whose first page, pages * slice / slices, is not behind the block's. */
+/* Returns the last slice whose first page, pages * slice / slices, is not after the block's page.
+ */
 uint32_t partial_slice_of(uint64_t blocks, uint64_t block, uint32_t slices)
 {
     return (uint32_t)(((block / PAGE_BLOCKS + 1) * slices - 1) / pages_of(blocks));

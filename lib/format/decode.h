@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * Decoding of bytes into a valid header (format-spec.md, section 13). No file descriptor, no
- * allocation.
+ * Decoding of bytes into a valid header (format-spec.md, section 13).
  */
 #ifndef BLOOMFILE_FORMAT_DECODE_H
 #define BLOOMFILE_FORMAT_DECODE_H
 
 #include "format/header.h"
 
-/* Decodes the header of an image of `image_size` bytes: `bytes` holds the first min(image_size,
- * HEADER_MAX) of them. Fills *h as far as there are bytes, right or wrong, and *faults. Only if
- * faults->first is 0 may *h be trusted. */
+/* Decodes the header of an image of `image_size` bytes, of which `bytes` are the first
+ * min(image_size, HEADER_MAX). Fills in *faults, and *h as far as there are bytes, valid or not. *h
+ * may be trusted only if faults->first is 0. */
 ONCE_A_FILE void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
                                struct header_faults *faults);
 
-/* Whether the image is a sealed one but for its other record, which sealing in place was about to
- * write (doc/format/live.md). `faults` are those of decode_header(). */
+/* Whether the image is sealed except for its other record: sealing in place stopped before it wrote
+ * that record (doc/format/live.md). `faults` are those of decode_header(). */
 bool decode_seal_unfinished(const struct header *h, const struct header_faults *faults);
 
-/* ---- The rules of validity of an image that is only a part: a layer of a series, or a slice
- * of a filter (doc/format/slices.md 2.1 and 1.1). Neither finds anything wrong with a
- * whole filter. */
+/* ---- the rules of validity for partial images: layers of a series, and slices of a filter
+ * (doc/format/slices.md 2.1 and 1.1). They find no faults in a whole filter. */
 
 #define PARTIAL_MOST_SLICES 65536u
 
-/* What the static header says. */
+/* Checks the static header. */
 void partial_check(const uint8_t *bytes, const struct header *h, struct header_faults *faults);
 
-/* What it says of the state of the record in force. */
+/* Checks the state of the record in force against the static header. */
 void partial_check_state(const struct header *h, struct header_faults *faults);
 
-/* The first block of a slice, 0 to `slices`, of a filter of so many blocks: whole pages each. */
+/* The first block of slice `slice`, 0 to `slices`, of a filter of `blocks` blocks. Slices are whole
+ * pages. */
 uint64_t partial_first_block(uint64_t blocks, uint32_t slice, uint32_t slices);
 
-/* The slice in which a block of it lies. */
+/* The slice that a block belongs to. */
 uint32_t partial_slice_of(uint64_t blocks, uint64_t block, uint32_t slices);
 
 #endif

@@ -43,8 +43,8 @@ static uint64_t end_of(const struct bloomfile_spans *s, size_t i)
     return s->ends != NULL ? s->ends[i] : start_of(s, i) + s->length;
 }
 
-/* The arrays may be read twice, so what they say may differ the second time; only a caller who
- * changes them meanwhile makes that happen. */
+/* The arrays are read again after this check. They must not change in between, which is up to the
+ * caller. */
 static int check_spans(const struct bloomfile_spans *s)
 {
     uint64_t last;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The hash that turns a key into a digest (format-spec.md, section 9). Inlined: a call costs more
- * than a short key. */
+ * The hash that turns a key into a digest (format-spec.md, section 9). XXH3 is inlined, because a
+ * call would take longer than hashing a short key. */
 #ifndef BLOOMFILE_HASH_H
 #define BLOOMFILE_HASH_H
 
@@ -22,10 +22,12 @@ static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
     return XXH3_64bits_withSeed(key, size, seed);
 }
 
-/* The value in the header by which a reader that hashes differently refuses the file. */
+/* The self_test of the header. A reader that hashes differently computes another value, and refuses
+ * the file. */
 uint64_t hash_self_test(uint64_t seed);
 
-/* The digests of spans. BLOOMFILE_ESTRUCTSIZE, or _EVALUE, and nothing is written. */
+/* Computes the digests of spans. Returns 0, or BLOOMFILE_ESTRUCTSIZE or _EVALUE, and then writes
+ * nothing. */
 int hash_spans(uint64_t seed, const struct bloomfile_spans *given, uint64_t *digests);
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t record_size(uint32_t header_size)
     return header_size / 4;
 }
 
-/* Copies a field from the bytes to its member, or back. Numbers are little-endian in the bytes. */
+/* Copies a field from bytes to its member, or back. Numbers are little-endian in the bytes. */
 static void copy_field(void *to, const void *from, size_t size, enum bloomfile_field_kind kind)
 {
     if (kind == BLOOMFILE_FIELD_BYTES || kind == BLOOMFILE_FIELD_TEXT) {
@@ -70,7 +70,8 @@ int header_compare_keys(uint32_t key_kind, uint32_t other)
     return known || (key_kind | other) == BLOOMFILE_KEYS_LOWER ? BLOOMFILE_EKEYKIND : 0;
 }
 
-/* Whether keys of a kind and size, 0 if they differ, can be in a filter of a known key_kind. */
+/* Whether keys of this kind can be in a filter of a known key_kind. size: of all keys, or 0 if
+ * their sizes differ. */
 static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
 {
     const bool bytes = kind == BLOOMFILE_KEYS_FIXED || kind == BLOOMFILE_KEYS_BYTES;
@@ -83,7 +84,7 @@ static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
         return bytes && size == key_kind >> 8;
     case BLOOMFILE_KEYS_BYTES:
         return bytes || kind == BLOOMFILE_KEYS_TEXT;
-    default: /* text, as it is or in lower case */
+    default: /* text, unchanged or in lower case */
         return kind == BLOOMFILE_KEYS_TEXT || kind == BLOOMFILE_KEYS_BYTES || kind == key_kind;
     }
 }
@@ -226,10 +227,10 @@ void header_fault(struct header_faults *faults, int error, uint64_t offset, cons
     faults->count++;
 }
 
-/* ---- Length and range by the first byte. */
+/* ---- UTF-8 */
 
-/* The length of a sequence by its first byte, and the range its second byte must lie in, which is
- * what rules out overlong forms, surrogates and everything above U+10FFFF. */
+/* Returns the length of a sequence by its first byte. Sets the range of its second byte, which
+ * rules out overlong forms, surrogates, control characters and code points above U+10FFFF. */
 static unsigned sequence_length(uint8_t first, uint8_t *low, uint8_t *high)
 {
     *low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : first == 0xC2 ? 0xA0 : 0x80;
@@ -262,8 +263,7 @@ bool utf8_is_clean(const uint8_t *text, size_t size)
     return true;
 }
 
-/* ---- The trailer of the compact form: version, layout, hash, k, and a CRC-32 bound to the seed.
- */
+/* ---- the trailer of the compact form: version, layout, hash, k, and a CRC-32 bound to the seed */
 
 #define VERSION 1
 
@@ -275,7 +275,7 @@ enum { /* offsets in the trailer */
     AT_CHECK = 4,
 };
 
-/* CRC-32 of all before it and of the digest of a known key, which tells seeds apart. */
+/* The CRC-32 of all bytes before it and of the digest of a fixed key, which depends on the seed. */
 static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
 {
     static const uint8_t test_string[16] = { 0x80, 0x1D, 0xBA, 0x57, 0xF4, 0x91, 0x2E, 0xCB,

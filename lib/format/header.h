@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Encoding and decoding of headers (format-spec.md, sections 6 and 7), and of the trailer of the
- * compact form. No file descriptor, no allocation.
+ * compact form.
  */
 #ifndef BLOOMFILE_FORMAT_HEADER_H
 #define BLOOMFILE_FORMAT_HEADER_H
@@ -15,24 +15,25 @@
 #include "format/bytes.h"
 #include "format/layout.h"
 
-/* Of functions that run once for a file: a reader of sealed files has them small, not fast. */
+/* For functions that run once for each file. A build that only reads compiles them for size. */
 #ifdef BLOOMFILE_NO_BUILD
 #define ONCE_A_FILE __attribute__((cold))
 #else
 #define ONCE_A_FILE
 #endif
 
-/* ---- The fields (format-spec.md, sections 6 and 7; doc/format/slices.md), in two lists. From
- * these lists come struct header and struct record, their encoding and decoding, and
- * bloomfile_fields(), by which bfinspect prints a header as text, as JSON and as a hexdump. A row:
- * offset, size, name, type of the member, and how the bytes are read (enum bloomfile_field_kind,
- * without the prefix). The two checksums at the ends are not in the lists, since their offsets
- * depend on the header's size. */
+/* ---- lists of the fields (format-spec.md, sections 6 and 7; doc/format/slices.md)
+ *
+ * These lists define struct header and struct record, their encoding and decoding, and
+ * bloomfile_fields(), by which bfinspect prints a header as text, as JSON and as a hexdump. A row
+ * has the offset, the size, the name, the type of the member, and the kind of the field (enum
+ * bloomfile_field_kind, without the prefix). The checksums at the end of the static header and of a
+ * record are not in the lists, because their offsets depend on the size of the header. */
 
 typedef uint8_t bytes8[8], bytes16[16], bytes32[32];
-typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it */
+typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a terminating zero byte */
 
-/* Of the static header. */
+/* Fields of the static header. */
 #define HEADER_FIELDS(X)                                                                           \
     X(0, 8, magic, bytes8, BYTES)                                                                  \
     X(8, 4, version, uint32_t, NUMBER)                                                             \
@@ -56,7 +57,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(112, 16, tag, bytes16, BYTES)                                                                \
     X(128, 112, label, label_text, TEXT)
 
-/* Of the static header, too, if it is that of a layer (HEADER_INCOMPAT_LAYER): slices.md 2. */
+/* More fields of the static header of a layer (HEADER_INCOMPAT_LAYER): slices.md 2. */
 #define SERIES_FIELDS(X)                                                                           \
     X(240, 8, series, uint64_t, HEX)                                                               \
     X(248, 8, layer, uint64_t, NUMBER)                                                             \
@@ -68,7 +69,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(288, 8, period, uint64_t, NUMBER)                                                            \
     X(296, 8, began, uint64_t, NUMBER)
 
-/* Or if it is that of a slice (HEADER_INCOMPAT_SLICE): slices.md 1. */
+/* More fields of the static header of a slice (HEADER_INCOMPAT_SLICE): slices.md 1. */
 #define SLICE_FIELDS(X)                                                                            \
     X(240, 8, first_block, uint64_t, NUMBER)                                                       \
     X(248, 8, whole_blocks, uint64_t, NUMBER)                                                      \
@@ -76,7 +77,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(264, 8, keys_elsewhere, uint64_t, NUMBER)                                                    \
     X(272, 8, digest_sum, uint64_t, HEX)
 
-/* Of a commit record. */
+/* Fields of a commit record. */
 #define RECORD_FIELDS(X)                                                                           \
     X(0, 8, sequence, uint64_t, HEX)                                                               \
     X(8, 4, state, uint32_t, STATE)                                                                \
@@ -90,14 +91,14 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(64, 4, writers, uint32_t, NUMBER)                                                            \
     X(72, 32, watermark, bytes32, BYTES)
 
-/* Of a record in file form, too: an embedded image, which is sealed, has no identity. */
+/* A field of a record in file form. An embedded image is sealed, and has no identity. */
 #define RECORD_FILE_FIELDS(X) X(128, 16, identity, bytes16, BYTES)
 
 #define FIELD_MEMBER(offset, size, name, type, kind)  type name;
 #define FIELD_OFFSET(offset, size, name, type, kind)  AT_##name = (offset),
 #define RECORD_OFFSET(offset, size, name, type, kind) RECORD_AT_##name = (offset),
 
-/* AT_k is where k is in an image, RECORD_AT_n where n is in a record. */
+/* Offsets: AT_k of k in an image, RECORD_AT_n of n in a record. */
 enum {
     HEADER_FIELDS(FIELD_OFFSET)
 };
@@ -111,21 +112,21 @@ enum {
     RECORD_FIELDS(RECORD_OFFSET) RECORD_FILE_FIELDS(RECORD_OFFSET)
 };
 
-/* ---- The header. */
+/* ---- the header */
 
 #define HEADER_MAX             GEOMETRY_FILE_HEADER
 #define HEADER_VERSION         1u
 #define HEADER_SEALED_SEQUENCE UINT64_MAX
 #define HEADER_RECORD_MAX      (HEADER_MAX / 4)
 
-#ifndef HEADER_TRIES     /* fuzzers take fewer: nobody writes meanwhile */
-#define HEADER_TRIES 100 /* a record looks damaged for a moment while it is written */
+#ifndef HEADER_TRIES     /* fuzzers set fewer tries, because no other process writes their files */
+#define HEADER_TRIES 100 /* reads of a record, which looks damaged while a writer writes it */
 #endif
 
 /* Bits of `flags`. */
 #define RECORD_N_ESTIMATED 1u
 #define RECORD_SYNC_BEGUN  2u
-#define RECORD_SUCCEEDED   4u /* a layer that is not the newest any more */
+#define RECORD_SUCCEEDED   4u /* the layer is not the newest any more */
 
 #define HEADER_COMPAT_KEYS 1u /* bit of `compat`: the header has a key_kind */
 
@@ -133,8 +134,8 @@ enum {
 #define HEADER_INCOMPAT_LAYER 1u /* bit of `incompat`: the image is a layer of a series */
 #define HEADER_INCOMPAT_SLICE 2u /* bit of `incompat`: the image is a slice of a filter */
 
-/* Their members are the fields; those of a layer or slice are 0 in any other image. A boot_id of
- * zeros: clean. A key_kind has the size of the keys in its upper 24 bits; 0: unknown. */
+/* The members are the fields. Fields of layers or slices are 0 in every other image. A boot_id of
+ * zeros means clean. The upper 24 bits of a key_kind are the size of the keys; 0 means unknown. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
     RECORD_FILE_FIELDS(FIELD_MEMBER)
@@ -144,32 +145,32 @@ struct header {
     HEADER_FIELDS(FIELD_MEMBER)
     SERIES_FIELDS(FIELD_MEMBER)
     SLICE_FIELDS(FIELD_MEMBER)
-    uint32_t crc; /* of all that */
+    uint32_t crc; /* checksum of the static header */
     struct record
-        record; /* the one in force; poisoned if the other one is and this one is not sealed */
-    unsigned in_force; /* its slot, 0 or 1 */
+        record; /* the record in force; poisoned if the other record is and this is not sealed */
+    unsigned in_force; /* the slot of the record in force, 0 or 1 */
     bool other_intact, records_identical;
-    bool identities_differ; /* both are intact, and of different live files */
+    bool identities_differ; /* both records are intact, but of different live files */
 };
 
-/* The faults found, in the order of the rules. Those beyond `room` are counted only. */
+/* The faults found, in the order of the rules. Faults beyond `room` are counted but not listed. */
 struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
-    int first;      /* error of the first fault; 0: the header is valid */
+    int first;      /* error of the first fault, or 0 if the header is valid */
     bool xxh3_only; /* an application's hash is a fault (V10) */
 };
 
-/* Adds one: of a field, or of whatever begins at that offset. */
+/* Adds a fault of the field at that offset, or of another named part of the image. */
 ONCE_A_FILE void header_fault(struct header_faults *faults, int error, uint64_t offset,
                               const char *field);
 #define HEADER_FAULT(error, name) header_fault(faults, error, AT_##name, #name)
 
-#define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0, which no rate reaches */
+#define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0; every rate is below */
 
 extern const uint8_t header_magic[8];
 
-/* Decode the fields of a part, right or wrong. */
+/* Decode the fields of a part, valid or not. */
 void header_read_static(const uint8_t *bytes, struct header *to);
 void header_read_layer(const uint8_t *bytes, struct header *to);
 void header_read_slice(const uint8_t *bytes, struct header *to);
@@ -182,30 +183,31 @@ void header_encode(struct header *h, uint8_t *bytes);
 /* Whether this library knows the kind of a key_kind, and its size fits. */
 bool header_keys_known(uint32_t key_kind);
 
-/* 0 if filters of these two can be merged; BLOOMFILE_EKEYKIND, or BLOOMFILE_EFEATURE. */
+/* Whether filters of two kinds of keys can be merged. Returns 0, BLOOMFILE_EKEYKIND or
+ * BLOOMFILE_EFEATURE. */
 int header_compare_keys(uint32_t key_kind, uint32_t other);
 
 /* Offset and size of a record. */
 uint32_t header_record_size(const struct header *h);
 uint32_t header_record_offset(const struct header *h, unsigned slot);
 
-/* Writes a record for the static header of *h, whose checksum it bears. The reserved bytes are
- * those of the record at `kept`; NULL: zero. */
+/* Writes a record, with the checksum of the static header of *h. Copies the reserved bytes from the
+ * record at `kept`; if that is NULL, they are zero. */
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *at);
 
-/* Whether the header of an image is still the one that was decoded to *h: the static part, and of a
- * sealed one the record that was in force. */
+/* Whether the header of an image is still equal to the header that was decoded to *h: the static
+ * part and, of a sealed image, the record that was in force. */
 bool header_is_still(const struct header *h, const uint8_t *image);
 
-/* Where a record of a live or once live image says its state, 4 bytes little-endian. */
+/* The state in a record of an image that is or was live: 4 bytes, little-endian. */
 static inline const uint8_t *header_state(const uint8_t *image, unsigned slot)
 {
     return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_state;
 }
 
-/* Where its sequence is, 8 bytes little-endian: each record that is written has another one than
- * both had before. */
+/* The sequence in such a record: 8 bytes, little-endian. Each record that is written has a sequence
+ * that differs from those of both records before. */
 static inline const uint8_t *header_sequence(const uint8_t *image, unsigned slot)
 {
     return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_sequence;
@@ -220,13 +222,13 @@ static inline bool header_has_successor(const uint8_t *image)
     return ((shared_load32(flags[0]) | shared_load32(flags[1])) & RECORD_SUCCEEDED) != 0;
 }
 
-/* Whether both records are of one live file, or of sealed ones. */
+/* Whether both records belong to the same live file, or to sealed files. */
 static inline bool header_same_identity(const struct record *a, const struct record *b)
 {
     return memcmp(a->identity, b->identity, sizeof a->identity) == 0;
 }
 
-/* Whether the last writer of a live image has left it in order, or it had none. */
+/* Whether the last writer of a live image closed it cleanly, or no writer has opened it yet. */
 static inline bool header_is_clean(const struct record *r)
 {
     static const uint8_t zero[sizeof r->boot_id];
@@ -243,15 +245,15 @@ static inline bool header_is_slice(const struct header *h)
     return (h->incompat & HEADER_INCOMPAT_SLICE) != 0;
 }
 
-/* doc/format/live.md 9.4: whether a generation ends at that second, because its time is up, or
- * because it began by a clock that was ahead. */
+/* Whether a generation has ended at that second (doc/format/live.md 9.4): its period is over, or it
+ * began by a clock that was ahead. */
 static inline bool header_is_over(const struct header *h, uint64_t now)
 {
     const uint64_t tenth = h->period / 10 + (h->period % 10 != 0);
     return now < h->began ? h->began - now > tenth : now - h->began >= h->period;
 }
 
-/* Whether both are whole filters, or the same slice of filters of one size. */
+/* Whether both are whole filters, or the same slice of filters of equal size. */
 static inline bool header_same_place(const struct header *a, const struct header *b)
 {
     return a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
@@ -263,27 +265,30 @@ static inline uint64_t header_range(const struct header *h)
     return header_is_slice(h) ? h->whole_blocks : geometry_units_of(h->layout, h->m);
 }
 
-/* 0 if the image is a whole filter; otherwise the error for what needs one. */
+/* Returns 0 if the image is a whole filter, or the error of functions that need a whole filter. */
 static inline int header_refuse_partial(const struct header *h)
 {
     return header_is_layer(h) ? BLOOMFILE_EISSERIES : header_is_slice(h) ? BLOOMFILE_EISSLICE : 0;
 }
 
-/* From the beginning of a sealed layer to that of the next one. */
+/* The distance in bytes from the start of a sealed layer to the start of the next layer. */
 uint64_t header_layer_stride(const struct header *h);
 
-/* The size of an image by its header, which is valid; of a sealed layer, with the layers behind. */
+/* The size of an image by its header, which must be valid. Includes the layers after a sealed
+ * layer.
+ */
 uint64_t header_whole_size(const struct header *h);
 
-/* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
+/* Whether a label is at most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
 bool header_label_valid(const char *label, size_t size);
 
-/* ---- UTF-8 in labels. */
+/* ---- UTF-8 in labels */
 
-/* Well-formed UTF-8 (RFC 3629) without control characters (U+0000-001F, U+007F-009F). */
+/* Whether a text is well-formed UTF-8 (RFC 3629) without control characters (U+0000 to U+001F,
+ * U+007F to U+009F). */
 bool utf8_is_clean(const uint8_t *text, size_t size);
 
-/* ---- The compact form: a body and a trailer of 8 bytes (doc/format/compact.md). */
+/* ---- the compact form: a body and a trailer of 8 bytes (doc/format/compact.md) */
 
 struct compact_shape {
     uint32_t layout, hashes;
@@ -291,14 +296,14 @@ struct compact_shape {
     size_t size; /* bytes of the body */
 };
 
-/* Writes the trailer behind a body of shape->size bytes. */
+/* Writes the trailer after a body of shape->size bytes. */
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct compact_shape *shape);
 
-/* Whether the trailer's checksum is right, and that of the seed. */
+/* Whether the checksum in the trailer is right for these bytes and this seed. */
 bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed);
 
-/* The shape that the trailer claims: a known layout; hashes, bits and size, which may contradict
- * each other. Errors: BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT, _EHASH. */
+/* Decodes the shape in the trailer. The layout is known. Hashes, bits and size may contradict each
+ * other. Returns 0, BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT or _EHASH. */
 int compact_decode(const uint8_t *bytes, size_t size, struct compact_shape *shape);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Invalid arguments, and the name of the last one. */
+ * The name of the last invalid argument. */
 #include "format/invalid.h"
 
 static _Thread_local const char *last = "";

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Invalid arguments, and the name of the last one. */
+ * The name of the last invalid argument, for bloomfile_invalid(). */
 #ifndef BLOOMFILE_INVALID_H
 #define BLOOMFILE_INVALID_H
 
-/* Notes for bloomfile_invalid() which argument is wrong, and returns the error. name: static. */
+/* Records the name of an invalid argument, a static string. Returns the error. */
 int invalid(int error, const char *name);
 
-/* The name noted last in this thread; "" if there is none. */
+/* The name that this thread recorded last, or "". */
 const char *invalid_name(void);
 
 #endif

@@ -8,7 +8,8 @@
 
 #define SIZE sizeof(struct bloomfile_traits)
 
-/* Size, name, unit, cell, cells of a unit, bits of a cell, projection, counts, solved. */
+/* Columns: size of the struct, name, unit, cell, cells in a unit, bits of a cell, projection,
+ * counts, solved. */
 const struct bloomfile_traits layout_table[LAYOUT_END] = {
     [BLOOMFILE_LAYOUT_BLOCKED] = { SIZE, "blocked", "block", "bit", PROBE_BLOCK_BITS, 1, 0, false,
                                    false },
@@ -24,7 +25,7 @@ const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)
     return layout_known(layout) ? layout_of(layout) : NULL;
 }
 
-/* ---- Sizes and offsets of an image, and whether they fit. */
+/* ---- sizes and offsets of an image */
 
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 {

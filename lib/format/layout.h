@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The layouts, a row each. Their functions on bits are in kernel/dispatch.c, their rates in
- * sizing/sizing.c; all other code looks at traits and never at the layout's number. */
+ * The layouts, a row of traits for each. kernel/dispatch.c lists their kernels, sizing/sizing.c
+ * their rates. All other code looks at the traits, never at the number of a layout. */
 #ifndef BLOOMFILE_FORMAT_LAYOUT_H
 #define BLOOMFILE_FORMAT_LAYOUT_H
 
@@ -28,7 +28,7 @@ static inline const struct bloomfile_traits *layout_of(uint32_t layout)
     return &layout_table[layout];
 }
 
-/* Whether the layers of a series may have it. */
+/* Whether the layers of a series may have this layout. */
 static inline bool layout_of_layers(uint32_t layout)
 {
     return !layout_of(layout)->counts && !layout_of(layout)->solved;
@@ -40,7 +40,7 @@ static inline bool layout_is_local(uint32_t layout)
     return layout_of(layout)->unit_cells > 1;
 }
 
-/* Whether filters of it have slices: local ones, whose units answer by themselves. */
+/* Whether filters of this layout have slices: one unit must be enough to look up a key. */
 static inline bool layout_has_slices(uint32_t layout)
 {
     return layout_is_local(layout) && !layout_of(layout)->solved;
@@ -52,8 +52,9 @@ static inline unsigned layout_unit_bits(uint32_t layout)
     return layout_of(layout)->unit_cells * layout_of(layout)->cell_bits;
 }
 
-/* ---- From (layout, m, header size) to places in the image (format-spec.md, sections 5 and 11).
- * What a view needs is inlined, since engines open one for every lookup. */
+/* ---- sizes and offsets in the image, from layout, m and header size (format-spec.md, sections 5
+ * and 11). The functions for views are inlined, because storage engines open a view for every
+ * lookup. */
 
 #define GEOMETRY_FILE_HEADER     4096u
 #define GEOMETRY_EMBEDDED_HEADER 512u
@@ -74,40 +75,41 @@ static inline bool geometry_header_known(uint32_t header_size)
     return header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER;
 }
 
-/* m within the limits, and whole units. For a known layout, as all below. */
+/* Whether m is within the limits and a multiple of the unit. The layout must be known, here and in
+ * all functions below. */
 static inline bool geometry_bits_valid(uint32_t layout, uint64_t m)
 {
     return m >= 1 && m <= BLOOMFILE_MAX_BITS && (m & (layout_of(layout)->unit_cells - 1)) == 0;
 }
 
-/* The range of the first reduction, for valid m. */
+/* The number of units, which is the range of the first reduction. m must be valid. */
 static inline uint64_t geometry_units_of(uint32_t layout, uint64_t m)
 {
     return m >> __builtin_ctz(layout_of(layout)->unit_cells);
 }
 
-/* How many cells fit in that many whole bytes. */
+/* The number of cells that fit in that many bytes. */
 static inline uint64_t geometry_cells_in(uint32_t layout, uint64_t bytes)
 {
     return 8 * bytes >> __builtin_ctz(layout_of(layout)->cell_bits);
 }
 
-/* How many units fit in that many whole bytes. */
+/* The number of units that fit in that many bytes. */
 static inline uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
 {
     return 8 * bytes >> __builtin_ctz(layout_unit_bits(layout));
 }
 
-/* How many bytes that many units take. */
+/* The number of bytes of that many units, rounded up. */
 static inline uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
 {
     return (units * layout_unit_bits(layout) + 7) / 8;
 }
 
-/* Whether geometry_of() may be asked. */
+/* Whether the arguments are valid for geometry_of(). */
 bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size);
 
-/* For a known layout, valid m, and a header size of 4096 or 512. */
+/* Computes the geometry for a known layout, a valid m, and a header size of 4096 or 512. */
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The head of a patch, and the edits that make the result's header from the base's. Headers differ
- * in few bytes once their checksums are left out, which follow from the rest. */
+ * in few bytes once the checksums are left out, which can be computed from the rest. */
 #include "format/patch.h"
 
 #include <bloomfile.h>
@@ -16,7 +16,7 @@ enum {
     PATCH_AT_LAYOUT = 10,
     PATCH_AT_BASE = 11,
     PATCH_AT_RESULT = 19,
-    LEAST_EQUAL = 3, /* bytes between two edits: to say where the next one is takes two */
+    LEAST_EQUAL = 3, /* equal bytes between two edits: the numbers of another edit take two bytes */
 };
 
 static const uint8_t magic[PATCH_MAGIC] = { 0xBF, 'D', 'L', 'T', '\r', '\n', 0x1A, '\n' };
@@ -42,7 +42,7 @@ enum patch_taken patch_take_number(uint64_t *number, unsigned at, uint8_t byte)
     return bits == byte ? PATCH_TAKEN : PATCH_MORE;
 }
 
-/* One that lies in memory. Returns how many bytes it has, 0 if it is none. */
+/* Reads a number in memory. Returns its size, or 0 if it is not valid. */
 static size_t read_number(const uint8_t *from, const uint8_t *end, uint64_t *number)
 {
     *number = 0;
@@ -136,7 +136,7 @@ static void xor_body_crc(uint8_t *record, uint32_t body_crc)
     put32(record + RECORD_AT_body_crc, get32(record + RECORD_AT_body_crc) ^ body_crc);
 }
 
-/* Takes away what follows from the rest. */
+/* Clears the checksums, and the parts of the second record that equal the first. */
 static void reduce(uint8_t *header, uint32_t size, uint32_t body_crc)
 {
     put32(header + size / 2 - 4, 0);
@@ -162,7 +162,7 @@ static void restore(uint8_t *header, uint32_t size, uint32_t body_crc)
     }
 }
 
-/* The next byte from `at` on that differs, or `size`. */
+/* Returns the offset of the next byte, from `at` on, that differs; or `size`. */
 static uint32_t next_different(const uint8_t *a, const uint8_t *b, uint32_t at, uint32_t size)
 {
     while (at < size && a[at] == b[at])
@@ -170,7 +170,7 @@ static uint32_t next_different(const uint8_t *a, const uint8_t *b, uint32_t at, 
     return at;
 }
 
-/* Where the edit that begins at `at` ends. */
+/* Returns the end of the edit that begins at `at`. */
 static uint32_t end_of_edit(const uint8_t *a, const uint8_t *b, uint32_t at, uint32_t size)
 {
     uint32_t end = at;

@@ -2,8 +2,8 @@
  *
  * The positions of a digest (format-spec.md, section 10).
  *
- * Positions come from one multiplicative chain g, g*C, g*C^2, ... and from the top of each product:
- * reduce(g, N) = floor(g * N / 2^64) needs no division, works for every N, and folds exactly,
+ * Positions come from one multiplicative chain g, g*C, g*C^2, ... and from the top of each product.
+ * reduce(g, N) = floor(g * N / 2^64) needs no division and works for every N. It folds exactly,
  * because reduce(g, N/f) = floor(reduce(g, N) / f).
  */
 #ifndef BLOOMFILE_PROBE_H
@@ -16,7 +16,7 @@
 #define PROBE_BLOCK_BYTES 64u
 #define PROBE_SLICES      6u /* 9-bit slices taken from the top of one product, blocked layout */
 
-/* The high half of the 128-bit product, from four products of halves. */
+/* The high half of the 128-bit product, from four products of 32-bit halves. */
 static inline uint64_t probe_mulhi_portable(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A page of the layout ribbon: its head, the places of its columns, and the equation of a key
+ * A page of the layout ribbon: its head, the places of its columns, and the equations of a key
  * (doc/format/ribbon.md).
  */
 #ifndef BLOOMFILE_RIBBON_H
@@ -12,10 +12,10 @@
 #include "format/bytes.h"
 #include "format/probe.h"
 
-#define RIBBON_LINES        64u  /* of a page, but for the last one */
-#define RIBBON_SLOTS        32u  /* of a group */
-#define RIBBON_SEEDS        16u  /* that a builder tries for each number of groups */
-#define RIBBON_GROUPS_MOST  511u /* of a page */
+#define RIBBON_LINES        64u  /* lines of a page, except the last page */
+#define RIBBON_SLOTS        32u  /* slots of a group */
+#define RIBBON_SEEDS        16u  /* seeds that a builder tries for each number of groups */
+#define RIBBON_GROUPS_MOST  511u /* groups of a page */
 #define RIBBON_COLUMNS_MOST 32u
 #define RIBBON_HEAD         8u /* bytes */
 #define RIBBON_KEYS_MOST    UINT32_MAX
@@ -23,13 +23,13 @@
 #define RIBBON_MULTIPLIER 0xD1B54A32D192ED03u
 #define RIBBON_DIFFERENCE 0x8CB92BA72F3D8DD7u
 
-/* Words of 32 bits in a page of that many lines. */
+/* The number of 32-bit words in a page of that many lines, without the head. */
 static inline unsigned ribbon_words(unsigned lines)
 {
     return PROBE_BLOCK_BYTES / 4 * lines - 2;
 }
 
-/* Lines of the page that `line` belongs to; `lines`: of the body. */
+/* The number of lines of a page, in a body of `lines` lines. */
 static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
 {
     const uint64_t rest = lines - page * RIBBON_LINES;
@@ -38,9 +38,10 @@ static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
 
 /* ---- the head */
 
-/* What lookups need of a head, in one word: it has 9 bits of groups, 7 of the seed, 6 of the fewest
- * columns of a group, and 9 of the number of groups that have no more. Never 0. */
-#define RIBBON_MAYBE 0x400001u /* a group without columns, which no key contradicts */
+/* A shape has in one word all that lookups need of a head: 9 bits for the number of groups, 7 for
+ * the seed, 6 for the fewest columns of a group, and 9 for the number of groups with so few. It is
+ * never 0. */
+#define RIBBON_MAYBE 0x400001u /* a group without columns: every lookup returns "maybe" */
 
 static inline unsigned ribbon_groups(uint32_t shape)
 {
@@ -62,7 +63,7 @@ static inline unsigned ribbon_few(uint32_t shape)
     return shape >> 22;
 }
 
-/* For 2 to words / 2 groups. */
+/* The shape of a page with 2 to words / 2 groups. */
 static inline uint32_t ribbon_shape(unsigned groups, unsigned seed, unsigned words)
 {
     unsigned fewest = words / groups, few = groups;
@@ -73,12 +74,13 @@ static inline uint32_t ribbon_shape(unsigned groups, unsigned seed, unsigned wor
     return groups | seed << 9 | fewest << 16 | few << 22;
 }
 
-/* The columns of a group, and the word of the page at which they begin. */
+/* The number of columns of a group, and the index of the first word. */
 struct ribbon_columns {
     size_t count, place;
 };
 
-/* Without a comparison, whose outcome would be needed twice. */
+/* Without a branch or comparison: beyond >> 63 is -1 for the groups with the fewest columns, and 0
+ * for the groups with one column more. */
 static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned group)
 {
     const int64_t beyond = (int64_t)group - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
@@ -89,7 +91,7 @@ static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned grou
     };
 }
 
-/* Whether a head is one of ribbon.md 2. */
+/* Whether a head is valid (ribbon.md 2). */
 static inline bool ribbon_head_valid(uint64_t head, unsigned lines)
 {
     const unsigned groups = head & 0xFFFF;
@@ -110,8 +112,8 @@ static inline uint64_t ribbon_head(unsigned groups, unsigned seed, uint64_t keys
            (keys < RIBBON_KEYS_MOST ? keys : RIBBON_KEYS_MOST) << 32;
 }
 
-/* The number of groups that a builder tries first: for 41/40 as many slots as keys. More than fit
- * if so many keys are never solved. */
+/* The number of groups that a builder tries first: 41/40 as many slots as keys. Returns more groups
+ * than fit if so many keys cannot be solved. */
 static inline unsigned ribbon_first_groups(uint64_t keys, unsigned words)
 {
     if (keys > (uint64_t)words * RIBBON_SLOTS)
@@ -122,7 +124,7 @@ static inline unsigned ribbon_first_groups(uint64_t keys, unsigned words)
 
 /* ---- a key */
 
-/* With one multiplication for both halves, where compilers see that. */
+/* Compilers with 128-bit integers make both halves by one multiplication. */
 static inline uint64_t ribbon_mix(uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__
@@ -140,7 +142,7 @@ static inline uint64_t ribbon_seedless(uint64_t digest)
     return ribbon_mix(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER);
 }
 
-/* The hash of a key: its low bits are the right sides of its equations. */
+/* The hash of a key in its page. The low bits are the right sides of its equations. */
 static inline uint64_t ribbon_hash(uint64_t seedless, unsigned seed)
 {
     return (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
@@ -152,7 +154,7 @@ static inline unsigned ribbon_group(uint64_t hash, unsigned groups)
     return (unsigned)((hash >> 32) * (groups - 1) >> 32);
 }
 
-/* The coefficients of a key: the low half is the first group's. */
+/* The coefficients of a key: the low half for its first group, the high half for the next. */
 static inline uint64_t ribbon_row(uint64_t hash)
 {
     return ribbon_mix(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The caller's source of bytes, checked. */
+ * Checks of the caller's struct bloomfile_source. */
 #ifndef BLOOMFILE_FORMAT_SOURCE_H
 #define BLOOMFILE_FORMAT_SOURCE_H
 
@@ -8,7 +8,7 @@
 #include "format/invalid.h"
 #include "format/versioned_struct.h"
 
-/* The member that is invalid; NULL: none. */
+/* Returns the name of an invalid member, or NULL. */
 static inline const char *source_invalid(const struct bloomfile_source *from)
 {
     const uint64_t *more = from->more;
@@ -24,7 +24,7 @@ static inline const char *source_invalid(const struct bloomfile_source *from)
     }
 }
 
-/* Copies a source. 0, BLOOMFILE_ESTRUCTSIZE or _EVALUE. */
+/* Copies and checks a source. Returns 0, BLOOMFILE_ESTRUCTSIZE or _EVALUE. */
 static inline int source_take(struct bloomfile_source *to, const struct bloomfile_source *from)
 {
     if (!versioned_take(to, sizeof *to, from, from->struct_size,

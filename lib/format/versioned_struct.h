@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Public structs that begin with struct_size, exchanged between versions of caller and library. */
+ * Public structs that begin with struct_size, so that caller and library may be of different
+ * versions. */
 #ifndef BLOOMFILE_FORMAT_VERSIONED_STRUCT_H
 #define BLOOMFILE_FORMAT_VERSIONED_STRUCT_H
 
@@ -8,10 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VERSIONED_MOST 1024 /* no struct will outgrow it; an uninitialised size is rarely below */
-
-/* The size of a struct whose last member was `last` in version 1.0, the oldest that callers have.
+/* A larger struct_size is refused. No struct will reach it, and most uninitialised sizes exceed it.
  */
+#define VERSIONED_MOST 1024
+
+/* The size of a struct in version 1.0, the oldest version of callers, where `last` was its last
+ * member. */
 #define VERSIONED_LEAST(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
 /* Whether some version of the struct can have that size. */
@@ -20,9 +23,8 @@ static inline bool versioned_known(size_t size, size_t least)
     return size >= least && size <= VERSIONED_MOST;
 }
 
-/* Copies a caller's struct into ours. Members that an older caller lacks become zero; a newer
- * caller's extra members must be zero. False if they are not, or if no version has the caller's
- * size. */
+/* Copies a caller's struct to ours. Members that an older caller lacks become zero. Returns false
+ * if members that only a newer caller has are not zero, or if no version has the caller's size. */
 static inline bool versioned_take(void *ours, size_t our_size, const void *theirs,
                                   size_t their_size, size_t least)
 {
@@ -36,8 +38,8 @@ static inline bool versioned_take(void *ours, size_t our_size, const void *their
     return true;
 }
 
-/* Copies ours to a caller, whose size is known: as much as fits, and zero in members that we do not
- * know. The first member, struct_size, stays the caller's. */
+/* Copies our struct to a caller's, whose size has been checked. Members that only the caller has
+ * become zero. The first member, struct_size, keeps the caller's value. */
 static inline void versioned_give(void *theirs, size_t their_size, const void *ours,
                                   size_t our_size)
 {

@@ -16,7 +16,7 @@ COLUMNS = "file keys names name_errors maybes verify page maybes_verified".split
 URLS = (GOLDEN / "keys" / "urls.keys").read_bytes().splitlines()
 FEW = (GOLDEN / "keys" / "few.keys").read_bytes().splitlines()
 SHAPES = ("blocked", 144 * 512, 7), ("classic", 73727, 5), ("counting", 18431, 4), ("ribbon", 144 * 512, 0)
-# The first list that fits is used. Every file of rule 12.4 has the bits of the keys in one of them.
+# The first list that fits is used. Every file of rule 12.4 has the bits of the keys in some list.
 LISTS = "urls", "few", "half-first", "three", "none"
 
 

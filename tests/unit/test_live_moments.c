@@ -112,7 +112,7 @@ static void *add_as_second(void *nothing)
     return (void *)(intptr_t)bloomfile_add_digest(inherited, number(0, 501), NULL);
 }
 
-/* The first thread found that the child has not joined. The second one must wait for it. */
+/* Starts the second thread while the first one joins; the second thread must wait for that. */
 static void have_a_second_thread_wait(enum fault_call call)
 {
     if (call != ON_pwrite64 || atomic_exchange(&second_started, true))

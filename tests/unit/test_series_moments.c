@@ -191,7 +191,7 @@ static _Noreturn void sync_until_killed(bloomfile_filter *f, unsigned calls)
     _exit(bloomfile_sync(f, marks[2]) != 0);
 }
 
-/* The next layer's file was made before `call`, and has no mark yet. */
+/* The kill at `call` left the next layer's file made and unmarked. */
 static bool sync_is_killed(unsigned call, unsigned sync_call, atomic_uint *added)
 {
     bool killed;

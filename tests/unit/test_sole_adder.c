@@ -414,8 +414,8 @@ ON_NEW_FILTER(a_writer_that_joins_waits_for_the_end_of_a_turn)
     bloomfile_close(f);
 }
 
-/* Each stretch takes 10 ms. There is a gap between turns at times, in which another writer can
- * join. */
+/* Each stretch takes 10 ms, by the clock of this test. Between turns there is a gap, in which
+ * another writer can join. */
 ON_NEW_FILTER(a_long_batch_lets_others_join)
 {
     enum {

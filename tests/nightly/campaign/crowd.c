@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * crowd NAME=NUMBER...: runs a plan (crowd.h) in the current directory, which must be empty, and
- * prints what the processes did. On a finding, the status is 1 and the message goes to stderr. */
+ * prints the numbers of their actions. On a finding, the status is 1 and the message goes to
+ * stderr. */
 #include "crowd.h"
 #include "../../unit/places.h"
 

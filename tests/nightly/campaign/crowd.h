@@ -167,7 +167,7 @@ void leave_sync(void);
 
 /* ---- the rule */
 
-/* Looks up some keys whose adds were reported, by one of all functions. */
+/* Looks up some keys whose adds were reported, by a random function. */
 void look(const bloomfile_filter *f, unsigned epoch);
 
 /* The results reported in an epoch so far, for check_all() of a later copy. */

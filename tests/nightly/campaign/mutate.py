@@ -22,7 +22,7 @@ from clang import cindex  # noqa: E402
 Kind = cindex.CursorKind
 TypeKind = cindex.TypeKind
 
-# A boundary or a sibling. A negated condition is not needed: the two mutants below fix each condition.
+# A boundary or a sibling. Negations are not needed: the mutants below hold each condition at false and at true.
 OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "&": "|",
          "|": "&", "^": "|", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "/=": "*=", "%=": "/=",
          "|=": "&=", "&=": "|=", "^=": "|=", "<<=": ">>=", ">>=": "<<="}

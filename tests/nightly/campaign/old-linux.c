@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * old-linux 4.14|5.10 COMMAND...: runs a command as if on that kernel: newer system calls return
- * ENOSYS, newer flags of old calls return EINVAL. For x86-64. */
+ * ENOSYS, newer flags of old calls return EINVAL. It supports x86-64 only. */
 #include <err.h>
 #include <errno.h>
 #include <seccomp.h>

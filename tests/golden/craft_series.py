@@ -126,7 +126,7 @@ def split(series):
 
 
 def relinked(layers, between=b"\0"):
-    """The layers in a row, each with its place computed from its neighbors."""
+    """The layers in a row, each with its place computed from its neighbours."""
     out, before = [], 0
     for number, layer in enumerate(layers):
         layer = edit(layer, header={"link": before, "rest_size": len(joined(layers[number:]))})

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # test_subproject.sh BUILD SOURCE: the library as a meson subproject, shared and static, of a project that treats
-# warnings as errors, optimizes at link time, and has functions with the names of the library's own.
+# warnings as errors, optimises at link time, and has functions with the names of the library's own.
 set -eu
 source=$2
 work=$(mktemp -d)

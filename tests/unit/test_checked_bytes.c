@@ -30,7 +30,7 @@ enum moment {
     ONLY_WHILE, /* only while its checksum is computed */
 };
 
-/* A body whose pages become zero. Pages are recognized by their bytes, because the library may
+/* A body whose pages become zero. Pages are recognised by their bytes, because the library may
  * check a copy. */
 static struct victim {
     uint8_t *body;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Validity rules V1 to V18, V26 and V27 of format-spec.md, section 13: which values are refused,
- * with which error and field, and that their neighbors are accepted. */
+ * with which error and field, and that their neighbours are accepted. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

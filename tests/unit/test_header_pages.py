@@ -48,7 +48,7 @@ def paragraphs(header):
 
 
 def paragraphs_cpp(header):
-    """The paragraphs of the header and its parts, except on private members, specializations and throwing twins."""
+    """The paragraphs of the header and its parts, except on private members, specialisations and throwing twins."""
     for path in [header, *sorted(header.with_suffix("").glob("*.hpp"))]:
         text = re.sub(r"namespace detail\w*\n.*?// namespace detail\w*|(private|protected):.*?\n\};", "",
                       path.read_text(), flags=re.S)
@@ -82,7 +82,7 @@ class HeaderPages(unittest.TestCase):
             self.assertEqual(len(re.findall(r"\);", synopsis)), len(found), header.name)
 
     def test_no_two_numbers_can_change_places_unnoticed(self):
-        """Unsigned parameters are not neighbors in stable headers."""
+        """Unsigned parameters are not neighbours in stable headers."""
         number = r"(?:unsigned|u?int\d+_t|size_t|bloomfile_digest) \w+"
         for header in HEADERS:
             for name, arguments in functions(header):

@@ -287,7 +287,7 @@ static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
         }
         if (strncmp(line, "VmFlags:", 8) != 0 || to <= base || from >= base_end)
             continue;
-        if (strstr(line, " hg") != NULL) /* the kernel may merge a neighbor into the same mapping */
+        if (strstr(line, " hg") != NULL) /* a neighbour may share the mapping */
             assert_true(size >= HUGE_PAGE && (from > base ? from : base) >= first &&
                         (to < base_end ? to : base_end) <= end);
     }

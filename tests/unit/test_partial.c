@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Validity rules V19 to V25 and V34, of slices and layers: which values are refused, naming
- * which field, and that their neighbors are valid. */
+ * which field, and that their neighbours are valid. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

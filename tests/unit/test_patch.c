@@ -109,7 +109,7 @@ static struct patch_name name_of(uint8_t *image, uint32_t size)
                                 get32(record_at(image, 0) + RECORD_AT_body_crc) };
 }
 
-/* Headers that differ in single bytes and in neighboring bytes. */
+/* Headers that differ in single bytes and in neighbouring bytes. */
 static struct pair pair_of(uint32_t header_size)
 {
     const struct recipe recipe = { BLOOMFILE_LAYOUT_BLOCKED, header_size, 1024, 6, 5, 0 };

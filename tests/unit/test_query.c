@@ -176,7 +176,7 @@ TEST(many_keys_may_lie_anywhere)
     free(bytes);
 }
 
-/* UndefinedBehaviorSanitizer would report arithmetic with NULL. */
+/* UndefinedBehaviourSanitizer would report arithmetic with NULL. */
 TEST(no_keys_may_be_null)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {

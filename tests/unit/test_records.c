@@ -15,7 +15,7 @@ static const struct recipe counting = { BLOOMFILE_LAYOUT_COUNTING, IN_FILE, 99, 
 
 static const char *const slot_names[] = { "record 0", "record 1" };
 
-/* Writes a record as a writer commits it. Tests recognize records by `sequence`. */
+/* Writes a record as a writer commits it. Tests recognise records by `sequence`. */
 static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t with_state)
 {
     uint8_t *record = record_at(image.data, slot);

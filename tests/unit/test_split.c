@@ -65,7 +65,7 @@ static void check_finder(scan_find *find, const uint8_t *bytes, size_t size, uin
 }
 #endif
 
-/* Picks marks by their numbers: neighbors, the first marks, and distant marks. */
+/* Picks marks by their numbers: neighbours, the first marks, and distant marks. */
 static void check_picker(scan_pick *pick, const uint8_t *bytes, size_t size, const uint8_t *limit,
                          uint8_t mark)
 {

@@ -42,7 +42,7 @@ def nothing():
 
 
 def _traces(thread, number, domain):
-    """All behaviors of a thread if reads yield any value that some thread may write."""
+    """All behaviours of a thread if reads yield any value that some thread may write."""
     done, todo = [], [()]
     while todo:
         sent = todo.pop()

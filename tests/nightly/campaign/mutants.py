@@ -7,7 +7,7 @@ or return value, or a removed call or assignment. A test kills it by failing, cr
 
 The cases are all mutants of format/, image/, handle/ and live/, and a fixed sample of the other rooms.
 build/campaign/mutants/survived.tsv lists survivors with their number for --only. Kill each by a new test, or judge
-it in mutants.tsv: why its behavior equals the library's. A survivor for which gcc makes the same code cannot be
+it in mutants.tsv: why its behaviour equals the library's. A survivor for which gcc makes the same code cannot be
 killed. A complete run fails if fewer than 98% of the rest die. MUTANT_SECONDS is the processor time for the tests
 of one mutant (20). MUTANT_TESTS is "quick" (C tests of the suites quick and short; the default), "unit" (all C
 tests) or "all". MUTANT_FILES limits the run to files of lib/ whose path has one of these prefixes, as in "image/

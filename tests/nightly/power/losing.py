@@ -323,7 +323,7 @@ class Leveldb(Scenario):
             self.number = 0
             return 0, []
         result = ask("levelfilter", "check", self.folder)
-        if result.returncode == 2:  # not the filters: rows that LevelDB had not synchronized
+        if result.returncode == 2:  # not the filters: rows that LevelDB had not synchronised
             return 0, [result.stderr]
         dumped = ask("levelfilter", "dump", self.folder)
         if dumped.returncode != 0:

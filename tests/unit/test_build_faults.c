@@ -57,8 +57,8 @@ static int clean_up(void **state)
     return leave_temp_dir(state);
 }
 
-/* The first error of all steps. A failed step is repeated without faults. Only a failed add
- * leaves digests out, so the filter is begun again. */
+/* The first error of all steps. A failed step is repeated without faults. After a failed add,
+ * digests are missing, so the filter is begun again. */
 static int first_error;
 static size_t batch = BATCH;
 

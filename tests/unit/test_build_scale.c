@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define MIB  ((uint64_t)1 << 20)
-#define KEYS 150000 /* 8 bytes each: more than twice the memory of a builder of 1 MiB */
+#define KEYS 150000 /* 8 bytes each: over twice the digests that a builder of 1 MiB holds */
 
 static uint64_t digests[KEYS];
 

@@ -223,7 +223,7 @@ static void shift(uint8_t *page)
 static void (*damage)(uint8_t *page);
 static off_t damaged_at;
 
-/* As soon as the file has a page. */
+/* Once the page is written. */
 static void damage_in_time(enum fault_call call)
 {
     uint8_t page[4096];

@@ -275,9 +275,9 @@ TEST(what_is_wrong_behind_the_last_edit_is_refused)
         size_t size;
         uint8_t bytes[4];
     } rows[] = {
-        { 3, { 0x80, 0, 0 } },          /* 0, in two bytes, */
-        { 3, { 0, 0x80, 0 } },          /* or 0 for the second number, */
-        { 3, { 0, 1, 0x80 } },          /* or a byte beyond the header, */
+        { 3, { 0x80, 0, 0 } },          /* 0 in two bytes, */
+        { 3, { 0, 0x80, 0 } },          /* the second number in two bytes, */
+        { 3, { 0, 1, 0x80 } },          /* a byte beyond the header, */
         { 4, { 0xFF, 0x7F, 1, 0x80 } }, /* or far beyond it */
     };
     for (size_t i = 0; i < ROWS(rows); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A thread of a team ends the work: all other threads have stopped by then. */
+ * A thread ends the program; all other threads must have stopped by then. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -34,8 +34,8 @@ static void close_all(void)
         _exit(TOO_EARLY);
 }
 
-/* The first batch starts the other threads. Two threads fail together; the third works until
- * both wait. */
+/* The batches after the first start the other threads. Two of them fail together; the third works
+ * until both wait. */
 static void two_fail(void *job, struct batch *batch)
 {
     struct ending *ending = job;

@@ -193,7 +193,7 @@ TEST(as_many_rows_go_on_as_can)
 TEST(a_block_of_far_too_many_keys_is_given_up)
 {
     enum {
-        CROWD = 400 /* of 13 groups */
+        CROWD = 400 /* for 13 groups */
     };
     uint64_t random = 25, digests[CROWD];
     for (size_t i = 0; i < CROWD;) {

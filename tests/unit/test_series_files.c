@@ -806,8 +806,8 @@ TEST_IN_DIR(a_child_opens_each_layer_anew_before_it_syncs_it)
     finish(f);
 }
 
-/* Adds until a layer is added. Returns the error. *reopened: the number of layers that were
- * opened again. */
+/* Adds keys until there is one more layer. Returns the error. *reopened: the number of layers that
+ * were opened again. */
 static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reopened)
 {
     const size_t layers = bloomfile_layers(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * litmus NAME ROUNDS: threads run the atomics of lib/ against each other, each round in a place
  * of its own. Prints the outcomes and how often they occurred; the status is 1 if a forbidden
- * outcome occurs. It prints the names if there are no arguments. tests/nightly/campaign/weak.py
+ * outcome occurs. It prints the names if it gets no arguments. tests/nightly/campaign/weak.py
  * explains the purpose of each. */
 #include <bloomfile.h>
 #include <err.h>

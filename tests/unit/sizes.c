@@ -2,8 +2,7 @@
  * Program that prints the m and k chosen by the C library. Tests compare it with the Java
  * library and with the second implementation in Python. Each line of standard input has a
  * layout, n, a rate, m (used only if the rate is 0) and k (0: choose it). It prints a line for
- * each: m, k, the expected rate and the scatter of single filters. If that is impossible, the line
- * is a word. */
+ * each: m, k, the expected rate and the scatter of single filters; or "none". */
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <stdio.h>

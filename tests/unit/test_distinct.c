@@ -97,7 +97,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The values that occurred before, then some more values. */
+/* The values that occurred before, and up to `others` more values. */
 static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t *suspects)
 {
     uint64_t *sorted = calloc(n + 1, sizeof *sorted);

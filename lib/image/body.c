@@ -16,6 +16,7 @@
 #include "format/decode.h"
 #include "format/min.h"
 #include "kernel/dispatch.h"
+#include "os/map.h"
 #include "os/thread.h"
 #include "sizing/sizing.h"
 
@@ -246,9 +247,11 @@ static void check_stretches(void *context)
     struct body_check own;
     body_check_start(&own, shared->whole.h, shared->whole.body, shared->whole.guard);
     for (uint64_t page; (page = atomic_fetch_add(&shared->next, STRETCH)) < pages;) {
+        const uint8_t *bytes = own.body + page * CHECKSUM_PAGE;
+        const uint64_t some = pages - page < STRETCH ? pages - page : STRETCH;
+        map_fetch(bytes, page_offset(&own.pass, page + some) - page_offset(&own.pass, page));
         body_check_skip(&own, page);
-        body_check_pages(&own, own.body + page * CHECKSUM_PAGE,
-                         pages - page < STRETCH ? pages - page : STRETCH);
+        body_check_pages(&own, bytes, some);
     }
     body_check_skip(&own, pages);
     pthread_mutex_lock(&shared->lock);

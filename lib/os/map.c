@@ -186,12 +186,17 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
-/* mincore() would show it in advance, but only to processes that may write the file. */
-long map_waits(void)
+static struct rusage usage_of_thread(void)
 {
     struct rusage usage = { 0 };
     getrusage(RUSAGE_THREAD, &usage); /* cannot fail */
-    return usage.ru_majflt;
+    return usage;
+}
+
+/* mincore() would show it in advance, but only to processes that may write the file. */
+long map_waits(void)
+{
+    return usage_of_thread().ru_majflt;
 }
 
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
@@ -199,6 +204,15 @@ void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
     const size_t before = (uintptr_t)bytes % page_size();
     if (map->base != NULL)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
+}
+
+void map_fetch(const uint8_t *bytes, size_t size)
+{
+    const size_t before = (uintptr_t)bytes % page_size();
+    const long faults = usage_of_thread().ru_minflt;
+    (void)*(const volatile uint8_t *)(bytes + size / 2);
+    if (usage_of_thread().ru_minflt != faults)
+        madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ);
 }
 
 /* Replaces MADV_POPULATE_READ on older kernels: reads the first byte and the last, which together

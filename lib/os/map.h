@@ -56,6 +56,10 @@ enum map_use {
 };
 void map_expect(const struct map *map, enum map_use use);
 
+/* Maps the pages of `bytes` in one call, if the middle page is not mapped yet. In tmpfs
+ * this takes half the time of page faults. Touches one byte, which may raise SIGBUS. */
+void map_fetch(const uint8_t *bytes, size_t size);
+
 /* How often the calling thread has waited for a disk to read a page, of any mapping. */
 long map_waits(void);
 

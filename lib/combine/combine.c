@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * New filters from others, piece by piece. Each source is read out of its mapping, checked and
- * folded into a piece of the result; a full piece is counted and written. */
+ * New filters from existing filters, piece by piece. Each source is copied from its mapping,
+ * checked and folded into a piece of the result. A full piece is counted and written. */
 #include "combine/combine.h"
 
 #include <bloomfile_inspect.h>
@@ -19,10 +19,10 @@
 #include "live/sync.h"
 #include "os/host.h"
 
-#define PIECE SOURCE_STRETCH /* bytes of the result, in cache */
+#define PIECE SOURCE_STRETCH /* bytes of the result, in the cache */
 
-/* Folds the source's share of the next `units` units of the result into `to`. A page at a time,
- * which stays in the nearest cache: copying stretches of 64 KiB took six times as long. */
+/* Folds the source of the next `units` units of the result into `to`. It copies one page at a time,
+ * which stays in the L1 cache: copying stretches of 64 KiB took six times as long. */
 static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, uint64_t units)
 {
     _Alignas(PROBE_BLOCK_BYTES) uint8_t page[CHECKSUM_PAGE];
@@ -35,7 +35,7 @@ static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, 
     }
 }
 
-/* The first source of a union: one that is not folded needs no buffer of its own. */
+/* Folds the first source of a union, or copies it to the piece directly if the factor is 1. */
 static void begin_piece(struct combine_part *part, uint32_t layout, uint8_t *piece, uint64_t units)
 {
     const size_t used = (size_t)geometry_bytes_of(layout, units);
@@ -94,7 +94,7 @@ int combine_add(struct combination *c, const bloomfile_filter *f, uint64_t facto
     return source_start(&part->source, f);
 }
 
-/* Keys that a live source gained while it was read may be in the body and are not in n. */
+/* Whether a live source gained keys while it was read. They may be in the body, but not in n. */
 static bool keys_were_added(const struct combination *c)
 {
     uint64_t keys = 0;
@@ -176,12 +176,12 @@ int combine_compatible(const struct header *x, const struct header *y)
     return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
 }
 
-/* ---- The body is copied as it is; the record tells what is known of it. */
+/* ---- rescue: the body is copied unchanged, and the record has its actual counts */
 
-/* Each byte of a boot identity that no boot has: it makes the file unclean. */
+/* The bytes of a boot identity that differs from every boot's, which makes the file unclean. */
 #define NO_BOOT 0xFF
 
-/* `doubtful`: pages may have been dropped, and no verdict is asked for. */
+/* doubtful: the kernel may have dropped pages, so the source is not checked. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
     uint8_t *stretch = malloc(SOURCE_STRETCH);
@@ -194,7 +194,7 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     free(stretch);
     if (error == 0 && !doubtful)
         error = source_verdict(s);
-    h->record.ones = s->tally.ones; /* bits that were counted may be lost */
+    h->record.ones = s->tally.ones; /* not the recorded number: bits may be lost */
     h->record.overflow = s->tally.overflow;
     return error != 0 ? error : new_image_finish(r, h);
 }
@@ -204,7 +204,7 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     struct header h;
     struct source s;
     struct new_image r = { 0 };
-    bool unreadable = source_describe(f, &h) != 0; /* the page may be among those dropped */
+    bool unreadable = source_describe(f, &h) != 0; /* the kernel may have dropped this page */
     if (f->live == NULL || h.record.state == BLOOMFILE_STATE_SEALED)
         return BLOOMFILE_ESEALED;
     bool doubtful = unreadable || changed_or_damaged(f) != 0;
@@ -227,9 +227,7 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     return error;
 }
 
-/* ---- A filter that a new file is made from, read a stretch at a time out of the mapping. */
-
-/* ---- the destination */
+/* ---- sources: the destination */
 
 static bool is_file(const struct stat *status, dev_t device, ino_t inode)
 {
@@ -242,7 +240,8 @@ static int find_target(const char *path, struct stat *status, bool *exists)
     return *exists || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
 }
 
-/* The path of a source leads to the old file by now, and did not when it was opened. */
+/* Fails if the path of a source leads to the file that is to be replaced, and did not when the
+ * source was opened. */
 static int check_path_of_source(const bloomfile_filter *f, const struct stat *old)
 {
     struct stat now;
@@ -270,14 +269,14 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
     return error;
 }
 
-/* ---- reading */
+/* ---- sources: reading */
 
-/* The header with the record in force and what this process has counted since. *others: writers
- * may have counted more. */
+/* Loads the header with the record in force, and adds the counts of this process since then. Sets
+ * *others if another writer may have counted more. */
 static int load_counted(const bloomfile_filter *f, struct header *h, bool *others)
 {
     const int error = live_header_now(f, h);
-    /* A child of fork() may not have joined. */
+    /* A child of fork() may not have joined yet. Then it is not among record.writers. */
     const uint32_t own = handle_is_writing(f) && atomic_load(&f->live->session->joined);
     *others = h->record.writers > own;
     return error;
@@ -304,7 +303,7 @@ int source_start(struct source *s, const bloomfile_filter *f)
     struct header then;
     bool others;
     s->counted = load_counted(f, &then, &others) == 0;
-    /* An unclean one that is accepted may have lost bits, until a writer joins. */
+    /* An unclean file may have lost bits. It stays unclean until a writer joins. */
     if (f->live->accept_unclean)
         s->counted = s->counted && join_check_clean(f->live->fd, &then, false) == 0;
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
@@ -317,7 +316,7 @@ int source_status(const struct source *s)
     return changed_or_damaged_so_far(s->f);
 }
 
-/* size: whole pages. */
+/* size: a multiple of the page size. */
 static void read_live(struct source *s, uint8_t *to, size_t size)
 {
     const uint8_t *from = s->f->view.body + s->at;
@@ -344,8 +343,9 @@ void source_stretch(struct source *s, uint8_t *to, size_t size)
     s->at += size;
 }
 
-/* Whether the body has other bits than its writers have set. While it was read they may have set
- * more, or removed keys; unless the same record is in force, of a file that nobody had open. */
+/* Whether the body lacks bits that writers have set. If no writer had the file open and the record
+ * is still the same, the counts must be equal. Otherwise writers may have set more bits while it
+ * was read, or removed keys from a counting filter. */
 static bool lost_bits(const struct source *s)
 {
     struct header now;
@@ -356,7 +356,7 @@ static bool lost_bits(const struct source *s)
     return s->counted && !layout_of(s->f->header.layout)->counts && s->tally.ones < then->ones;
 }
 
-/* A page that could not be written may have been dropped while it was read. */
+/* Syncs the source: after a failed write, the kernel may have dropped a page while it was read. */
 static int live_verdict(const struct source *s)
 {
     const bloomfile_filter *f = s->f;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Application of a patch. Threads take its content in order: unchanged pages, in stretches, and
- * parts. Each copies a stretch of the base, checks it, changes the copy, and writes it with its
- * checksums, which are bound to the body_crc that the patch names. Whether that is right shows when
- * all are done.
+ * Application of a patch. Threads take its content in order: stretches of unchanged pages, and
+ * parts. A thread copies a stretch of the base, checks it, changes the copy, and writes it with its
+ * page checksums, which include the body_crc that the patch names. When all threads are done, that
+ * body_crc is compared with the actual CRC.
  */
 #include "delta/patch.h"
 
@@ -22,8 +22,8 @@
 #include "os/thread.h"
 #include "series/series.h"
 
-#define STRETCH       64u  /* pages that a thread copies at once */
-#define UNCHANGED     256u /* pages that it takes at once, where nothing changes */
+#define STRETCH       64u  /* pages that a thread copies before it changes and writes them */
+#define UNCHANGED     256u /* unchanged pages that a thread takes in one step */
 #define STRETCH_BYTES ((size_t)STRETCH * CHECKSUM_PAGE)
 
 struct apply_work {
@@ -32,42 +32,42 @@ struct apply_work {
     enum cells_kind kind;
     uint64_t pages;
     struct patch_head head;
-    uint8_t bytes[HEADER_MAX]; /* of the result's header */
+    uint8_t bytes[HEADER_MAX]; /* the header of the result */
     struct header result;
     int fd;
-    uint64_t at;                 /* where the result begins in the file */
-    uint32_t features;           /* that the patch must have */
-    const struct header *before; /* of a series: the result's layer before this one */
-    pthread_mutex_t lock;        /* on what follows */
+    uint64_t at;                 /* offset of the result in the file */
+    uint32_t features;           /* features that the patch must have */
+    const struct header *before; /* for a series: the layer before this, in the result */
+    pthread_mutex_t lock;        /* protects the members below */
     struct input *in;
-    uint64_t page, unchanged; /* the next one; how many from there are as before */
-    bool in_part;             /* a part comes behind them; otherwise their number */
+    uint64_t page, unchanged; /* the next page; the number of unchanged pages from there on */
+    bool in_part;             /* whether a part follows them, or another number of pages */
     bool ended;
     int error;
-    struct body_check check; /* of the base */
-    struct body_pass pass;   /* of the result */
+    struct body_check check; /* check of the base */
+    struct body_pass pass;   /* checksums and counts of the result */
 };
 
-/* What a thread has taken. */
+/* The pages that a thread has taken. */
 struct share {
     uint64_t page, count;
-    struct part part; /* without units: nothing changes */
-    uint8_t *strings; /* room for those of a part */
+    struct part part; /* without units if nothing changes */
+    uint8_t *strings; /* room for the strings of a part */
     size_t size;
-    uint32_t crc_so_far, crc;
+    uint32_t crc_so_far, crc; /* CRC of the part's head; CRC that the patch has for the part */
 };
 
-/* What a thread works with. */
+/* The memory of a thread. */
 struct hands {
     struct apply_work *work;
-    uint8_t *copy; /* of a stretch */
+    uint8_t *copy; /* the copy of a stretch */
     uint8_t entries[STRETCH * 4];
     struct body_check check;
     struct body_pass pass;
     struct changes_stream streams[CELLS_CHANGES];
 };
 
-/* ---- taking, one thread at a time */
+/* ---- taking shares, one thread at a time */
 
 static int take_unchanged(struct apply_work *w, struct share *share)
 {
@@ -93,7 +93,7 @@ static int take_part_of_input(struct apply_work *w, struct share *share)
     return input_strings(w->in, share->strings, share->size, &share->crc);
 }
 
-/* share->count 0: all is taken. */
+/* Takes the next share. share->count is 0 if all pages are taken. */
 static int take_next(struct apply_work *w, struct share *share)
 {
     share->count = 0;
@@ -125,7 +125,7 @@ static bool take_share(struct apply_work *w, struct share *share)
     return taken;
 }
 
-/* ---- a part's changes */
+/* ---- the changes of a part */
 
 static bool start_streams(struct hands *h, const struct share *share)
 {
@@ -170,7 +170,7 @@ static bool change_page(struct hands *h, const uint8_t *old, uint8_t *copy, size
     return true;
 }
 
-/* ---- a stretch, each page of it while it is in cache */
+/* ---- a stretch, page by page, while each page is in the cache */
 
 static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry)
 {
@@ -253,7 +253,7 @@ static void work(void *context)
 
 /* ---- the whole */
 
-/* Whether the body is that of the header, as bloomfile_verify() would ask. */
+/* Whether the body fits the header, by the same checks as bloomfile_verify(). */
 static bool result_is_whole(const struct apply_work *w)
 {
     const struct record *r = &w->result.record;
@@ -288,7 +288,7 @@ static bool same_shape(const struct header *a, const struct header *b)
            header_same_place(a, b);
 }
 
-/* Whether the result is the layer that its base is, of what comes out. */
+/* Whether the result has the same place in its series as the base. */
 static bool has_its_place(const struct apply_work *w, const struct header *base)
 {
     const struct header *h = &w->result;
@@ -298,7 +298,7 @@ static bool has_its_place(const struct apply_work *w, const struct header *base)
            (w->before == NULL ? h->link == 0 : series_is_next(w->before, h));
 }
 
-/* Makes the header of the result, once the base is known to be the right one. */
+/* Checks that the base is the filter that the patch names, and makes the header of the result. */
 static int make_result_header(struct apply_work *w)
 {
     const struct header *base = &w->base->header;
@@ -324,13 +324,13 @@ static int make_result_header(struct apply_work *w)
 
 struct apply_target {
     struct destination to;
-    struct publication *publication; /* NULL: not begun, or done */
+    struct publication *publication; /* NULL before it begins and after it ends */
     int fd;
     uint64_t whole, at;
-    struct header before; /* of a series: the layer made last */
+    struct header before; /* for a series: the layer made last */
 };
 
-/* Nothing is written before the first base was found to be the right one. */
+/* Begins to write, once the first base is known to be the right filter. */
 static int begin_target(struct apply_target *t)
 {
     if (t->publication != NULL)

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Numbers of few bits, packed from the lowest bit of each byte on (doc/format/patches.md 4). */
+ * Codes of few bits for numbers, packed from the lowest bit of each byte on (doc/format/patches.md
+ * 4).
+ *
+ * A Rice code of parameter k has the upper bits of a number in unary, as zeros before a 1, and then
+ * its lowest k bits. A truncated code of a number below `size` has floor(log2(size)) bits, or 1
+ * more.
+ */
 #ifndef BLOOMFILE_BITS_H
 #define BLOOMFILE_BITS_H
 
@@ -8,12 +14,12 @@
 
 #include "format/bytes.h"
 
-#define BITS_SLACK      8u  /* bytes behind a string that the reader may look at */
+#define BITS_SLACK      8u  /* bytes after a string that the reader may load */
 #define BITS_PARAMETER  56u /* the greatest parameter of a Rice code */
-#define BITS_AT_ONCE    57u /* that one look at the string shows */
-#define BITS_VALUE_MOST 62u /* bits of a value */
+#define BITS_AT_ONCE    57u /* bits that one load shows, for up to 7 belong to earlier codes */
+#define BITS_VALUE_MOST 62u /* bits of a number */
 
-/* The best parameter for n numbers of that sum. */
+/* The best parameter of a Rice code for n numbers with that sum (patches.md 4). */
 static inline unsigned bits_parameter(uint64_t sum, uint64_t n)
 {
     const uint64_t twice = 2 * sum + n;
@@ -23,7 +29,8 @@ static inline unsigned bits_parameter(uint64_t sum, uint64_t n)
     return (n << (k + 1)) > twice ? k - 1 : k;
 }
 
-/* How many bits a number from 0 to size - 1 has at least; from `short_ones` on it has one more. */
+/* Returns the bits of the truncated code of a number below `size`. Numbers from *short_ones on have
+ * one bit more. */
 static inline unsigned bits_truncated(unsigned size, unsigned *short_ones)
 {
     const unsigned bits = 31 - (unsigned)__builtin_clz(size);
@@ -33,16 +40,16 @@ static inline unsigned bits_truncated(unsigned size, unsigned *short_ones)
 
 /* ---- writing */
 
-/* The caller knows that there is room, and for BITS_SLACK more. */
+/* There must be room for the string and BITS_SLACK bytes more. */
 struct bits_writer {
     uint8_t *at;
     uint64_t held;
-    unsigned count; /* of bits in `held`, below 8 between calls */
+    unsigned count; /* number of bits in `held`, below 8 between calls */
 };
 
 #define BITS_PUT_MOST 56u
 
-/* At most BITS_PUT_MOST bits. */
+/* Writes at most BITS_PUT_MOST bits. */
 static inline void bits_put(struct bits_writer *w, uint64_t value, unsigned count)
 {
     w->held |= value << w->count;
@@ -82,7 +89,7 @@ static inline void bits_put_truncated(struct bits_writer *w, unsigned value, uns
     bits_put(w, (value + short_ones) & 1, 1);
 }
 
-/* Fills the last byte; returns where the string ends. */
+/* Fills the last byte with zeros. Returns the end of the string. */
 static inline uint8_t *bits_end(struct bits_writer *w)
 {
     if (w->count > 0)
@@ -90,11 +97,11 @@ static inline uint8_t *bits_end(struct bits_writer *w)
     return w->at;
 }
 
-/* ---- reading: what is wrong is remembered, and then all is 0 */
+/* ---- reading: after an invalid code, `wrong` is set, and every function returns 0 */
 
 struct bits_reader {
     const uint8_t *bytes;
-    uint64_t at, end; /* bits */
+    uint64_t at, end; /* in bits */
     bool wrong;
 };
 
@@ -119,7 +126,7 @@ static inline uint64_t bits_get(struct bits_reader *r, unsigned count)
     return value;
 }
 
-/* Zeros, and the one behind them. */
+/* Reads zeros and the 1 after them. Returns the number of zeros. */
 static inline uint64_t bits_get_zeros(struct bits_reader *r)
 {
     const uint64_t from = r->at;
@@ -140,7 +147,7 @@ static inline uint64_t bits_get_rice(struct bits_reader *r, unsigned k)
 {
     const uint64_t next = bits_look(r) | 1ull << (BITS_AT_ONCE - 1);
     const unsigned size = (unsigned)__builtin_ctzll(next) + 1 + k;
-    if (size < BITS_AT_ONCE && r->end - r->at >= size) { /* all of it, but for rare ones */
+    if (size < BITS_AT_ONCE && r->end - r->at >= size) { /* nearly always: one load has the code */
         r->at += size;
         return (uint64_t)(size - 1 - k) << k | (next >> (size - k) & ((1ull << k) - 1));
     }
@@ -158,7 +165,7 @@ static inline unsigned bits_get_truncated(struct bits_reader *r, unsigned size)
     return value < short_ones ? value : 2 * value + (unsigned)bits_get(r, 1) - short_ones;
 }
 
-/* Whether all of the string was read, but for zeros in its last byte. */
+/* Whether the whole string was read, except for zeros in its last byte. */
 static inline bool bits_at_end(const struct bits_reader *r)
 {
     return !r->wrong && r->end - r->at < 8 &&

@@ -6,11 +6,11 @@
 #include <immintrin.h>
 #endif
 
-/* Inlined into functions of each instruction set, whose instructions compilers use then. */
+/* Inlined into functions of each instruction set, so that the compiler uses its instructions. */
 #define CHANGES_INLINE static inline __attribute__((always_inline))
 #define CHANGES_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
 
-/* Where the n-th one bit of a word is: cells_select(), or with instructions for it. */
+/* Returns the place of the n-th set bit of a word: cells_select(), or faster instructions. */
 typedef unsigned select_bit(uint64_t word, unsigned n);
 
 CHANGES_INLINE unsigned ones_of(uint64_t word)
@@ -39,7 +39,8 @@ CHANGES_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
     return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
 }
 
-/* The changed cells among those that can change so. */
+/* Appends the changed cells of a word. A gap counts only eligible cells, which can change so: a bit
+ * that is set cannot be raised. */
 CHANGES_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct changes_found *found)
 {
     unsigned past = 0; /* eligible cells of this word up to the last change */
@@ -81,7 +82,7 @@ CHANGES_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t
     }
 }
 
-/* Those in one block, which has some. */
+/* Appends the changes of one kind in a block, which must have at least one change. */
 CHANGES_INLINE void find_in_block(enum cells_change change, const uint8_t *old, const uint8_t *new,
                                   struct changes_found *found)
 {
@@ -103,7 +104,7 @@ CHANGES_INLINE void find_in_block(enum cells_change change, const uint8_t *old, 
     found->skipped = 0;
 }
 
-/* Most blocks have changes of one kind at most. */
+/* Most blocks have no changes, or changes of one kind. */
 CHANGES_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t size,
                                    struct changes_found *found)
 {
@@ -139,7 +140,7 @@ CHANGES_INLINE void find_cells(enum cells_kind kind, const uint8_t *old, const u
 
 /* ---- making */
 
-/* The counter moved as its code says; with others of the word unchanged. */
+/* Returns the word with one counter moved as the next code says. */
 CHANGES_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct changes_stream *s)
 {
     const uint64_t code = bits_get_rice(&s->bits, 0), by = code / 2 + 2, is = old >> at & 15;
@@ -187,7 +188,7 @@ CHANGES_INLINE void make_counters(enum cells_change change, const uint8_t *old, 
                      select);
 }
 
-/* Every counter is eligible. */
+/* Makes moves, for which every counter is eligible. */
 CHANGES_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size,
                                struct changes_stream *s)
 {
@@ -199,7 +200,7 @@ CHANGES_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size,
     }
 }
 
-/* How many cells of a block with so many eligible ones change; 0: that is wrong. */
+/* Reads the number of changed cells in a block. Returns 0 if it is above `eligible`. */
 CHANGES_INLINE unsigned take_count(struct changes_stream *s, unsigned eligible)
 {
     const uint64_t code = bits_get_rice(&s->bits, s->count_bits), by = code / 2;
@@ -231,7 +232,7 @@ CHANGES_INLINE void make_in_block(enum cells_change change, const uint8_t *old, 
         left -= (unsigned)skip + 1;
         const unsigned n = past + (unsigned)skip;
         unsigned word = 0;
-        for (unsigned w = 1; w < CHANGES_WORDS; w++) /* no branch: nobody could foretell it */
+        for (unsigned w = 1; w < CHANGES_WORDS; w++) /* a branch here would be mispredicted */
             word += n >= before[w];
         uint8_t *at = to + CELLS_WORD * word;
         put64(at, get64(at) ^ 1ull << select(can[word], n - before[word]));
@@ -293,7 +294,7 @@ CHANGES(, plain, cells_select);
 
 #ifdef __x86_64__
 
-/* For processors that find the n-th one bit of a word in one instruction. */
+/* PDEP moves bit n to the place of the n-th set bit: two instructions instead of a loop. */
 #define BMI2 __attribute__((target("bmi,bmi2,popcnt")))
 
 BMI2 CHANGES_INLINE unsigned bmi2_select(uint64_t word, unsigned n)

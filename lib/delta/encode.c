@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Encoding of a part of a patch. Its changes are found first, because the parameters of their codes
- * follow from them. */
+ * Encoding of a part of a patch. All changes are found first, because the parameters of the codes
+ * depend on them. */
 #include "delta/encode.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@ enum {
     CHANGES_MOST = ENCODE_MANY + 8 * CHECKSUM_PAGE, /* the last page may change in every bit */
 };
 
-/* By the rule for parameters, numbers have two zeros each on average before their one, and those in
- * a block 30; so a change takes less than 16 bytes, with a gap of 60 bits, a count or a move. */
+/* By the rule for parameters, a code has two zeros on average before its 1, and codes in a block
+ * have 30. So a change takes less than 16 bytes, with a gap of 60 bits and a count or a move. */
 _Static_assert(CHANGES_MOST * 16 <= PART_STRINGS_MOST, "the strings of a part fit");
 
 /* ---- room */
@@ -58,7 +58,7 @@ void encoder_release(struct encoder *e)
 
 /* ---- finding */
 
-/* Copies a page that differs, and checks the copies. */
+/* Copies a changed page of both bodies, and checks the copies. */
 static bool take_page(struct encoder *e, uint64_t page)
 {
     for (int i = 0; i < ENCODE_BOTH; i++) {
@@ -85,7 +85,8 @@ static bool find_in_page(struct encoder *e, uint64_t page, size_t size, bool sam
     return true;
 }
 
-/* Whether there is room for another page. Always, unless a page and its checksum were replaced. */
+/* Whether there is room for the changes of another page. There is, unless a page and its checksum
+ * were replaced after the first pass. */
 static bool has_room(const struct encoder *e)
 {
     size_t changes = 0;

@@ -7,7 +7,8 @@
 #include "delta/part.h"
 #include "image/body.h"
 
-/* A part ends with the page with which it has so many changes, or so many in so many pages. */
+/* A part ends with the page with which it has ENCODE_MANY changes, or at least ENCODE_SOME in
+ * ENCODE_PAGES pages. */
 #define ENCODE_MANY  32768u
 #define ENCODE_SOME  1024u
 #define ENCODE_PAGES 1024u
@@ -23,23 +24,24 @@ struct encoder {
     const struct changes *changes;
     struct changes_found found[CELLS_CHANGES];
     uint8_t *bytes;                        /* room for a part */
-    struct body_check checks[ENCODE_BOTH]; /* of the pages with changes */
+    struct body_check checks[ENCODE_BOTH]; /* checks of the pages with changes */
     _Alignas(CELLS_UNIT_SIZE) uint8_t pages[ENCODE_BOTH][CHECKSUM_PAGE]; /* copies */
 };
 
-/* checks: at the start of both bodies. 0 or ENOMEM; encoder_release() is due in any case. */
+/* checks: body_check_start() of both bodies. Returns 0 or ENOMEM. Call encoder_release() in both
+ * cases. */
 int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_check *checks);
 void encoder_release(struct encoder *e);
 
-/* How many cells of each page differ. Pages without changes have been checked. */
+/* The number of cells that differ in each page. Pages without changes have been checked. */
 struct encode_source {
     uint64_t body_size;
     const uint16_t *changes;
 };
 
-/* Encodes `span` pages from `page` on, which come after `skip` that are as before. Returns the
- * bytes of the part, in the encoder, and their number; NULL if a page is damaged, which its check
- * knows, or if a body has changed since the pages were compared. */
+/* Encodes `span` pages from `page` on, after `skip` unchanged pages. Returns the bytes of the part,
+ * in the encoder's memory, and sets *size. Returns NULL if a page is damaged (see the checks), or
+ * if a body has changed since the pages were compared. */
 const uint8_t *encode_part(struct encoder *e, const struct encode_source *source, uint64_t page,
                            uint64_t skip, uint64_t span, size_t *size);
 

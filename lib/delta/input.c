@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A patch read in order. Every number is compared with a limit before it is used. */
+ * The input of a patch, in order. Every number is compared with a limit before it is used. */
 #include "delta/input.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ static int take_bytes(struct input *in, uint8_t *to, size_t size)
     return 0;
 }
 
-/* Into the checksum, too. */
+/* take_bytes() that also updates the CRC. */
 static int take_checked(struct input *in, uint8_t *to, size_t size)
 {
     int error = take_bytes(in, to, size);
@@ -130,7 +130,7 @@ int input_head(struct input *in, struct patch_head *head)
     uint32_t crc = 0;
     int error = take_checked(in, bytes, PATCH_MAGIC);
     if (error == 0 && !patch_begins(bytes))
-        return BLOOMFILE_EPATCH; /* what is too short for a patch is still none */
+        return BLOOMFILE_EPATCH; /* before _ETRUNCATED: a short file that is not a patch */
     if (error == 0)
         error = take_checked(in, bytes + PATCH_MAGIC, sizeof bytes - PATCH_MAGIC);
     if (error == 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Creation of a patch, in two passes. The first pass counts the changes of each page; the counts
- * alone decide the parts. In the second pass each thread encodes a part, and writes it when its
- * turn has come. Each page is checked once, in the copy that the patch is made from: a page without
- * changes in the first pass, the others in the second.
+ * Creation of a patch, in two passes. The first pass counts the changes of each page. The parts
+ * depend on these counts alone, so the patch does not depend on the number of threads. In the
+ * second pass each thread encodes a part, and writes it after the parts before it. Each page is
+ * checked once, in the copy from which the patch is made: pages without changes in the first pass,
+ * pages with changes in the second.
  */
 #include "delta/patch.h"
 
@@ -19,7 +20,7 @@
 #include "os/file.h"
 #include "os/thread.h"
 
-#define STRETCH 64u /* pages that a thread compares at once */
+#define STRETCH 64u /* pages that a thread takes to compare */
 
 enum {
     BASE = ENCODE_OLD,
@@ -32,22 +33,22 @@ struct make_work {
     struct encode_source source;
     enum cells_kind kind;
     uint64_t pages;
-    uint16_t *changes; /* of each page: cells that differ */
+    uint16_t *changes; /* for each page: the number of cells that differ */
     pthread_mutex_t lock;
     pthread_cond_t written;
     int error;
     struct body_check checks[BOTH];
 
     /* First pass: */
-    uint64_t compared; /* pages */
+    uint64_t compared; /* pages taken */
 
     /* Second pass: */
     int fd;
     uint64_t at; /* bytes in the file before this patch */
     uint32_t features;
-    uint64_t page, skip;  /* where the next part is looked for, what lies behind the last one */
-    uint64_t parts, next; /* taken; written */
-    uint64_t size;        /* of the patch so far */
+    uint64_t page, skip;  /* start of the search for a part; unchanged pages after the last part */
+    uint64_t parts, next; /* parts taken; parts written */
+    uint64_t size;        /* bytes of the file so far */
 };
 
 static void fail(struct make_work *w, int error)
@@ -123,7 +124,7 @@ static bool found_damage(const struct make_work *w)
 
 /* ---- the second pass */
 
-/* Where the part that begins at `page` ends. */
+/* Returns the end of the part that begins with `page`. */
 static uint64_t end_of_part(const struct make_work *w, uint64_t page)
 {
     uint64_t changes = 0, last = page;
@@ -159,7 +160,7 @@ static bool take_part_of_pages(struct make_work *w, struct assignment *a)
     return taken;
 }
 
-/* Waits for the parts before this one. */
+/* Writes a part once all parts before it are written. */
 static int write_part(struct make_work *w, const struct assignment *a, const uint8_t *part,
                       size_t size)
 {
@@ -224,7 +225,7 @@ static int write_head(struct make_work *w)
     return file_write(w->fd, w->at, bytes, head_size);
 }
 
-/* What is left behind the last part is as before. */
+/* Writes the number of unchanged pages after the last part. */
 static int write_end(struct make_work *w)
 {
     uint8_t bytes[PATCH_NUMBER_MOST];
@@ -248,13 +249,13 @@ static int second_pass(struct make_work *w, unsigned threads)
 
 struct make_target {
     struct destination to;
-    struct publication *publication; /* NULL: not begun, or done */
+    struct publication *publication; /* NULL before it begins and after it ends */
     int fd;
-    uint64_t size; /* so far */
+    uint64_t size; /* bytes written so far */
 };
 
-/* The checks of both are complete only if no page is bad. Changed bytes are the worse news: they
- * make all pages wrong, not only those found damaged. */
+/* Returns the error of the checks. They are complete only if no page is bad. BLOOMFILE_ECHANGED
+ * comes before damage, because all pages of a changed file are in doubt. */
 static int verdict(struct make_work *w)
 {
     int error = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The head of a part of a patch, before its strings of bits (doc/format/patches.md 3); cells of a
- * body. */
+ * The cells of a body, and the head of a part of a patch, before its strings of bits
+ * (doc/format/patches.md 3). */
 #ifndef BLOOMFILE_DELTA_PART_H
 #define BLOOMFILE_DELTA_PART_H
 
@@ -10,9 +10,11 @@
 #include "format/layout.h"
 #include "format/patch.h"
 
-/* ---- Cells of a body, a word at a time: a bit, or a counter of 4. A change raises a cell by
- * one, lowers it by one or moves it further, and is counted among those cells that can change
- * so. Bits and counters follow the same rules. */
+/* ---- cells, a word at a time
+ *
+ * A cell is a bit, or a counter of 4 bits. A change raises a cell by 1, lowers it by 1, or moves it
+ * by more. Its position is counted among the cells that can change so, the eligible cells. Bits and
+ * counters follow the same rules. */
 
 enum cells_change {
     CELLS_RAISED, /* before CELLS_LOWERED: see cells_flip() */
@@ -22,14 +24,14 @@ enum cells_change {
 };
 
 #define CELLS_INLINE    static inline __attribute__((always_inline))
-#define CELLS_LOWEST    0x1111111111111111u /* of each counter */
+#define CELLS_LOWEST    0x1111111111111111u /* the lowest bit of each counter */
 #define CELLS_WORD      8u                  /* bytes */
-#define CELLS_UNIT      512u /* bits of a block, which all positions of a key share */
+#define CELLS_UNIT      512u                /* bits of a block, which has all positions of a key */
 #define CELLS_UNIT_SIZE (CELLS_UNIT / 8)
 
-/* How a layout's changes are coded. */
+/* How the changes of a layout are coded. */
 enum cells_kind {
-    CELLS_OF_BLOCKS, /* bits: which blocks have changes, then which bits of these */
+    CELLS_OF_BLOCKS, /* bits: the blocks with changes, then the changed bits of each */
     CELLS_OF_BITS,
     CELLS_OF_COUNTERS,
 };
@@ -39,13 +41,15 @@ CELLS_INLINE uint64_t cells_not_zero(uint64_t counters)
     return (counters | counters >> 1 | counters >> 2 | counters >> 3) & CELLS_LOWEST;
 }
 
-/* What turns a word into one whose cells above 0 are those that can be raised, or lowered. */
+/* XORed with a word, makes the eligible cells those above 0: ~0 for CELLS_RAISED, 0 for
+ * CELLS_LOWERED. */
 CELLS_INLINE uint64_t cells_flip(enum cells_change change)
 {
     return (uint64_t)change - CELLS_LOWERED;
 }
 
-/* Where the n-th one bit is, from 0, of a word that has so many. */
+/* Returns the place of the n-th set bit, counted from 0, of a word that has more than n set bits.
+ */
 CELLS_INLINE unsigned cells_select(uint64_t word, unsigned n)
 {
     unsigned before = 0, ones;
@@ -59,20 +63,20 @@ CELLS_INLINE unsigned cells_select(uint64_t word, unsigned n)
     return before + (unsigned)__builtin_ctzll(word);
 }
 
-/* ---- The head of a part. */
+/* ---- the head of a part */
 
-#define PART_STRINGS_MOST ((size_t)1 << 20) /* bytes of a part's strings together */
+#define PART_STRINGS_MOST ((size_t)1 << 20) /* bytes of all strings of a part */
 #define PART_CRC          4u
 
 struct part_stream {
-    uint64_t units; /* 0: the rest is not there */
-    uint64_t size;  /* bytes of its string */
+    uint64_t units; /* if 0, the patch has no other member of this stream */
+    uint64_t size;  /* bytes of the string */
     uint64_t typical;
     uint8_t gap_bits, count_bits;
 };
 
 struct part {
-    uint64_t skip, span; /* pages that are as before; pages of the part */
+    uint64_t skip, span; /* unchanged pages before the part; pages of the part */
     struct part_stream streams[CELLS_CHANGES];
 };
 
@@ -85,7 +89,7 @@ static inline enum cells_kind part_kind(uint32_t layout)
     return layout_of(layout)->cell_bits == 1 ? CELLS_OF_BITS : CELLS_OF_COUNTERS;
 }
 
-/* Bytes of the strings together. */
+/* The bytes of all strings of a part. */
 static inline size_t part_size(const struct part *p)
 {
     uint64_t size = 0;

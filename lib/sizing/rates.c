@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rates of all layouts: a chain of at most k + 1 states, and functions of libm that agree on
+ * The rates of all layouts: a chain of at most k + 1 states, and exponentials that are equal on
  * every machine. */
 #include "sizing/rates.h"
 
@@ -19,8 +19,9 @@ void rates_cover_start(struct rates_cover *c, uint32_t k, double cells)
     }
 }
 
-/* Summed outward from the peak. Above it the weights fall, while the rates may rise by many orders
- * of magnitude: what is left out is compared with the sum, not with the weights. */
+/* Sums outward from the peak. Above the peak the weights fall, but the rates may rise by many
+ * orders of magnitude. Rates are at most 1, so the loop there ends when the weight is negligible
+ * relative to the sum. Below the peak rates fall too, and the weight alone decides. */
 double rates_mean(double (*rate)(void *unit, double keys), void *unit, uint64_t n, double others)
 {
     const double negligible = 1e-17, keys = (double)n;
@@ -49,7 +50,7 @@ double rates_power(double x, uint32_t n)
     return result;
 }
 
-/* 1 - e^-x for small x >= 0, from the series. */
+/* 1 - e^-x for x from 0 to 0.125, by 13 terms of the Taylor series. */
 static double small_one_minus_exp_minus(double x)
 {
     double sum = 1;
@@ -58,7 +59,7 @@ static double small_one_minus_exp_minus(double x)
     return x * sum;
 }
 
-/* e^-x for x >= 0, by squaring: libm differs between machines in the last bit. */
+/* e^-x for x >= 0, by halving x until the series is exact, and squaring the result as often. */
 double rates_exp_minus(double x)
 {
     if (x > 700)
@@ -77,9 +78,9 @@ double rates_one_minus_exp_minus(double x)
     return x <= 0.125 ? small_one_minus_exp_minus(x) : 1 - rates_exp_minus(x);
 }
 
-/* ---- Rates of the layouts whose positions lie anywhere: classic and counting. */
+/* ---- rates of the layouts whose positions lie anywhere: classic and counting */
 
-/* Beyond this, the rate is computed from the moments of the fill. */
+/* For more probes, the rate is computed from the moments of the fill. */
 #define CHAIN_THROWS 2048
 
 /* The variance of the fill, divided by the square of its mean. */
@@ -89,9 +90,10 @@ static double fill_variance(double m, double load, double full)
     return (empty - (1 + load) * empty * empty) / m / (full * full);
 }
 
-/* For many cells: the expected fill raised to k, and the second-order effect of its variance. From
- * CHAIN_THROWS on, against the chain, which has no digests either: at most 0.32 % too high (k = 64,
- * three probes a cell), 0.011 % for k up to 20, 0.0006 % up to 7; less where cells are many. */
+/* The rate for many probes: the expected fill raised to k, and the second-order effect of the
+ * fill's variance. Compared with the chain from CHAIN_THROWS probes on, it is at most 0.32% too
+ * high (k = 64, three probes a cell), 0.011% for k up to 20, 0.0006% for k up to 7, and less for
+ * more cells. */
 static double moments_fpr(double m, uint32_t k, double n)
 {
     double load = n / m * k, empty = rates_exp_minus(load), full = rates_one_minus_exp_minus(load);
@@ -99,7 +101,7 @@ static double moments_fpr(double m, uint32_t k, double n)
     return rates_power(mean, k) / rates_exp_minus(k * (k - 1) / 2.0 * fill_variance(m, load, full));
 }
 
-/* That of (fill)^k, which is nearly log-normal. */
+/* The variance of fill^k, which is nearly log-normal, divided by the square of its mean. */
 static double cell_variance(uint64_t m, uint32_t k, uint64_t n)
 {
     double load = (double)n / (double)m * k;
@@ -132,7 +134,7 @@ static double cell_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
     return empty / -log1p(-1 / (double)m) / k;
 }
 
-/* In the limit of many bits. */
+/* This is the limit for many bits. */
 static double cell_after(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513],
                          uint64_t more)
 {
@@ -158,9 +160,9 @@ const struct sizing rates_of_cells = {
     .standard_error = cell_standard_error,
 };
 
-/* ---- Rates of the blocked layout: the mean over blocks. */
+/* ---- rates of the blocked layout: the mean over blocks */
 
-/* For empty blocks, keys of k positions each, and absent keys of that many. */
+/* Starts with empty blocks. Keys have k probes, absent keys `absent` probes. */
 static void block_start(struct sizing_memo *rates, uint32_t k, uint32_t absent)
 {
     rates->known = 0;
@@ -200,8 +202,8 @@ static double block_rate_by_keys(void *memo, double keys)
     return block_rate(memo, keys) * keys;
 }
 
-/* How much of a block's variance goes with its number of keys. That part cancels, as far as the
- * rate is linear in it: keys that one block lacks are in another. */
+/* The part of a block's variance that is linear in its number of keys. It cancels in the mean over
+ * blocks, because keys that one block lacks are in another block. */
 static double linear_variance(struct sizing_memo *rates, uint64_t blocks, uint64_t n, double rate)
 {
     const double others = (double)(blocks - 1), keys = (double)n / (double)blocks;
@@ -209,7 +211,8 @@ static double linear_variance(struct sizing_memo *rates, uint64_t blocks, uint64
     return product * product / (keys * others / (double)blocks);
 }
 
-/* Two absent keys of one block are both false positives with the mean of the square of its rate. */
+/* The mean of the square of a block's rate is the probability that two absent keys of the block are
+ * both false positives: a chain for 2k probes computes it. */
 static double block_variance(uint64_t blocks, uint32_t k, uint64_t n)
 {
     struct sizing_memo memo;
@@ -232,7 +235,7 @@ static double block_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64
     return sum / (double)(m / PROBE_BLOCK_BITS);
 }
 
-/* Averaged over the keys of a block. */
+/* Estimates from the average fill of all blocks. */
 static double block_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
 {
     if (ones >= m)
@@ -242,7 +245,7 @@ static double block_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
            (double)(m / PROBE_BLOCK_BITS);
 }
 
-/* The chain of a block that has `ones` ones already, weighted. */
+/* Adds the weighted start of the chain for a block that already has `ones` set bits. */
 static void block_start_from(struct rates_cover *sum, uint32_t k, unsigned ones, double weight)
 {
     const double cells = PROBE_BLOCK_BITS, empty = cells - ones;
@@ -258,7 +261,7 @@ static void block_start_from(struct rates_cover *sum, uint32_t k, unsigned ones,
         sum->uncovered[u] += weight * uncovered[u];
 }
 
-/* Exactly. */
+/* This is exact: a mean of the chains of all blocks, weighted by their set bits. */
 static double block_after(uint64_t m, uint32_t k, uint64_t unused, const uint64_t blocks[513],
                           uint64_t more)
 {
@@ -298,15 +301,16 @@ const struct sizing rates_of_blocks = {
     .standard_error = block_standard_error,
 };
 
-/* ---- Rates of the layout ribbon: the mean over pages, whose columns follow from their keys. k is
- * 0. */
+/* ---- rates of the layout ribbon: the mean over pages, whose keys determine their columns; k is 0
+ */
 
 static double power_of_half(unsigned columns)
 {
     return 1 / (double)((uint64_t)1 << columns);
 }
 
-/* Of a page with that many groups. */
+/* The rate of a page with that many groups: 2^-columns, in the mean over the first groups of keys.
+ */
 static double page_rate(unsigned groups, unsigned words)
 {
     if (groups > words / 2)
@@ -317,8 +321,8 @@ static double page_rate(unsigned groups, unsigned words)
     return (few * most + (first - few) * most / 2) / first;
 }
 
-/* How many groups a page takes on average beyond the first number of them, since no seed will do:
- * measured each 1000 keys. */
+/* The average number of groups that a page needs beyond ribbon_first_groups(), because no seed has
+ * a solution. Measured for every 1000 keys. */
 static double further_groups(double keys)
 {
     static const double measured[] = { 0,    0,   0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8,
@@ -342,7 +346,7 @@ static double rate_in_page(void *words, double keys)
     return rate_of_keys(keys, *(const unsigned *)words);
 }
 
-/* Of a page with that many of all lines. */
+/* The mean rate of a page with `lines` of all lines. */
 static double ribbon_mean(unsigned lines, uint64_t all, uint64_t n)
 {
     unsigned words = ribbon_words(lines);
@@ -365,7 +369,7 @@ static double ribbon_expected(struct sizing_memo *unused, uint64_t lines, uint32
     return sum / (double)lines;
 }
 
-/* groups[c]: the weight of lookups that meet c columns. */
+/* groups[c] is the weight of the lookups that compare c columns. */
 static double ribbon_measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t groups[513])
 {
     (void)m, (void)k, (void)ones;
@@ -377,7 +381,7 @@ static double ribbon_measured(uint64_t m, uint32_t k, uint64_t ones, const uint6
     return sum / all;
 }
 
-/* Keys cannot be estimated: half of the bits are ones, however many there are. */
+/* Keys cannot be estimated, because half of the bits are set for any number of keys. */
 const struct sizing rates_of_ribbons = {
     .expected = ribbon_expected,
     .measured = ribbon_measured,

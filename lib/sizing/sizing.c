@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The search for k and m that reach a rate; the curve is bumpy, since both are integers. */
+ * The search for k and m that reach a rate. */
 #include "sizing/sizing.h"
 
 #include <bloomfile.h>
@@ -9,15 +9,17 @@
 #include "format/layout.h"
 #include "sizing/rates.h"
 
-#define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
+/* Size and rate have one valley over k, but it is bumpy, because m and k are integers. The search
+ * ends when this many values of k brought no improvement. */
+#define K_LOOKAHEAD 3
 
-/* Rates that differ by less are equal, so that programs which compute them to nine digits choose
- * the same sizes. */
+/* Rates that differ by less count as equal, so that programs that compute them to nine digits
+ * choose the same sizes. */
 static const double margin = 1.0 / (1 << 26);
 
-/* The highest rate that sizes of the layout ribbon aim at: a page has two columns at least, or
- * answers "maybe" to all, so a rate near 1/4 leaves no room for pages with more keys than the
- * average. */
+/* The highest rate for which ribbon filters are sized. A page has at least two columns, a rate of
+ * 1/4, or every lookup in it returns "maybe". A higher target would leave no room for pages with
+ * more keys than the average. */
 static const double ribbon_most = 0.24;
 
 static const struct sizing *const layouts[LAYOUT_END] = {
@@ -37,7 +39,8 @@ bool sizing_keeps(double rate, double p)
     return rate <= p * (1 + margin);
 }
 
-/* The chance that an absent key shares its digest with one that is there: no filter does better. */
+/* The chance that an absent key shares its digest with a key in the filter. No filter has a lower
+ * rate. */
 static double digest_rate(uint64_t n)
 {
     return (double)n / 18446744073709551616.0;
@@ -50,7 +53,7 @@ static double expected_rate(uint32_t layout, struct sizing_memo *memo, uint64_t 
     return fmin(1, rate + (1 - rate) * digest_rate(n));
 }
 
-/* The least number of units that keeps the rate for this k; limit + 1 if even `limit` does not. */
+/* The least number of units that keeps the rate for this k, or limit + 1 if `limit` does not. */
 static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, uint64_t limit)
 {
     struct sizing_memo memo;
@@ -76,9 +79,9 @@ static uint64_t missing_to_multiple(uint64_t x, uint64_t of)
     return (of - x % of) % of;
 }
 
-/* A filter folds by every divisor of its units: round up to a multiple of the largest highly
- * composite number (OEIS A002182), or 2^i times the last of them, that costs at most 0.5 %, and no
- * more than the limit. */
+/* A filter folds by every divisor of its units. So they are rounded up to a multiple of the largest
+ * highly composite number (OEIS A002182), or of 2^i times the last number of the list, that costs
+ * at most 0.5% and does not pass the limit. */
 static uint64_t round_for_folding(uint64_t units, uint64_t limit)
 {
     static const uint32_t highly_composite[] = {
@@ -98,7 +101,7 @@ static uint64_t round_for_folding(uint64_t units, uint64_t limit)
     return units + missing_to_multiple(units, step);
 }
 
-/* There is no k to choose, and no folding. */
+/* The bits of a layout that is solved, which has no k and does not fold. */
 static uint64_t solved_bits(uint32_t layout, uint64_t n, double p, uint64_t limit)
 {
     const uint64_t units = least_units(layout, n, fmin(p, ribbon_most), 0, limit);
@@ -198,9 +201,9 @@ uint64_t sizing_file_bits(uint32_t layout, uint64_t m)
     return layout_of(layout)->solved ? (m + page - 1) / page * page : m;
 }
 
-/* ---- How much of an intersection's fill is common to its sources. */
+/* ---- the fill of an intersection that is common to its sources */
 
-/* By how much the intersection's fill exceeds what this common fill explains. */
+/* The fill that this common fill predicts, minus the actual fill of the intersection. */
 static double excess(double common, const double *fill, size_t count, double both)
 {
     double by_chance = 1;

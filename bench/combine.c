@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-combine - how fast filters fold and merge, beside copying their bytes
+ * bench-combine - how fast filters fold and merge, compared with copying their bytes
  *
- * In memory: the library's own code for bits, from a body to a smaller one, which is what memcpy is
- * compared with; it is no public function. In files: the whole of bloomfile_fold() and
- * bloomfile_merge() from files in memory (/dev/shm) to a new one there, which includes opening,
- * verifying every page, new checksums, and putting the file in place.
+ * In memory: the library's internal code for bits, from a body to a smaller body. It is compared
+ * with memcpy. In files: whole calls of bloomfile_fold() and bloomfile_merge(), from files in
+ * /dev/shm to a new file there. These also open the files, verify every page, compute checksums,
+ * and put the new file in place.
  *
- * Half of the bits are ones.
+ * Half of the bits are set.
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -25,32 +25,32 @@
 #include "kernel/kernel.h"
 
 #define SOURCES    2
-#define FOLDS_BY   221760 /* 8 times a multiple of all numbers to 12: to whole bytes */
+#define FOLDS_BY   221760 /* 8 times a multiple of every number up to 12: folds to whole bytes */
 #define TARGET     0.60
 #define WRITE_SIZE ((size_t)1 << 20)
 #define PIECE      ((size_t)1 << 16)
 
 static uint64_t mebibytes, turns;
 
-/* What is combined: the bytes of the bodies in memory, for memcpy, and the same as filters. */
+/* The sources: bodies in memory, for memcpy, and the same bodies as filters. */
 static struct {
     struct bloomfile_params params;
     size_t size;
-    uint64_t unit_bits; /* of what folds */
+    uint64_t unit_bits; /* bits of a unit */
     uint8_t *bodies[SOURCES], *copy;
 } subject;
 
 static const char *const source_paths[SOURCES] = { "a.bloom", "b.bloom" };
 static const char result_path[] = "result.bloom";
 
-/* ---- what is timed */
+/* ---- the timed operations */
 
 struct operation {
     const char *name;
     void (*run)(const struct operation *o);
     uint64_t factor;
     unsigned sources;
-    bool judged; /* in the blocked layout */
+    bool judged; /* has a target in the blocked layout */
 };
 
 static void copy_bytes(const struct operation *o)
@@ -84,7 +84,7 @@ static void verify(const struct operation *o)
     bloomfile_close(f);
 }
 
-/* Folds the sources into one body, piece by piece of it, so that a piece stays in the cache. */
+/* Folds the sources into one body, piece by piece, so that a piece stays in the cache. */
 static void combine_bytes(const struct operation *o)
 {
     const struct kernel *kernel = kernel_for(subject.params.layout);
@@ -141,7 +141,7 @@ static const struct operation operations[] = {
 
 /* ---- subjects */
 
-/* Bits of which half are ones; counters of 0 to 3. */
+/* Fills a body with bits of which half are set, or with counters of 0 to 3. */
 static void fill(uint8_t *body, size_t size, uint32_t layout, uint64_t seed)
 {
     const uint64_t mask = layout == BLOOMFILE_LAYOUT_COUNTING ? 0x3333333333333333 : UINT64_MAX;
@@ -151,7 +151,7 @@ static void fill(uint8_t *body, size_t size, uint32_t layout, uint64_t seed)
     }
 }
 
-/* A body of at most that size which folds by many factors. */
+/* Makes bodies of at most that size, which fold by many factors. */
 static void make_subject(uint32_t layout, size_t most)
 {
     subject.unit_bits = layout == BLOOMFILE_LAYOUT_BLOCKED   ? 512

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bench-file - verifying and opening a file, and building a large one.
+ * bench-file - verifying, opening and building files
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
@@ -20,8 +20,8 @@
 #include "harness/program.h"
 
 #define PIECE     ((size_t)1 << 20)
-#define LEAST_ONE 0.9 /* of libdeflate's crc32 of the whole */
-#define LEAST_TWO 1.8 /* of one thread */
+#define LEAST_ONE 0.9 /* target: share of the speed of libdeflate's crc32 over the whole body */
+#define LEAST_TWO 1.8 /* target: speed of two threads, relative to one thread */
 
 static uint64_t mebibytes, keys, turns, memory, threads; /* options */
 static const char path[] = "filter.bloom";
@@ -29,7 +29,7 @@ static size_t sink;
 
 /* ---- verify: compared with other ways to read the same bytes */
 
-#define RING ((size_t)256 << 10) /* bytes of one read(): a buffer that stays in a cache */
+#define RING ((size_t)256 << 10) /* bytes of a read(), into a buffer that stays in a cache */
 
 static void read_words(const uint8_t *bytes, size_t size)
 {
@@ -91,14 +91,14 @@ enum {
 
 enum way {
     MAPPED = BLOOMFILE_OPEN_PREFAULT,
-    FAULTS = 0, /* mapped page by page, as it is read */
+    FAULTS = 0, /* a new mapping, with a page fault for each page */
     OPENED = BLOOMFILE_OPEN_VERIFY_FULL,
-    READ = -1, /* by read() into one buffer */
+    READ = -1, /* read() into one buffer */
 };
 
 static const struct {
     const char *name;
-    void (*read_bytes)(const uint8_t *bytes, size_t size); /* NULL: verified */
+    void (*read_bytes)(const uint8_t *bytes, size_t size); /* NULL for bloomfile_verify() */
     unsigned threads;
     enum way way;
 } readers[READERS] = {
@@ -158,7 +158,9 @@ static void verify(void)
     free(t.values);
 }
 
-/* ---- open: beside the least that any reader of a mapped file does, in many short turns */
+/* ---- open: compared with the system calls that every reader of a mapped file needs, in short
+ * turns
+ */
 
 #define OPEN_TURNS     1501
 #define OPENS          20
@@ -230,18 +232,18 @@ static void open_and_close(void)
     free(t.values);
 }
 
-/* ---- scale: numbers as keys, hashed as they are added; a process builds, another looks up */
+/* ---- scale: keys are numbers, hashed when they are added; a process builds, another looks up */
 
 #define KEYS         5000000000
-#define BITS         (1ULL << 35) /* for KEYS; in proportion for others */
+#define BITS         (1ULL << 35) /* for KEYS; in proportion for fewer keys */
 #define LOOKUPS      10000000
-#define SAMPLE       500000 /* of the first keys, and of the last */
-#define OVER_MEMORY  1.125  /* 4.5 GiB of 4 */
+#define SAMPLE       500000 /* present keys looked up: so many of the first keys, and of the last */
+#define OVER_MEMORY  1.125  /* target: peak memory, relative to the limit: 4.5 GiB for 4 GiB */
 #define SMALL_MEMORY (8 << 20)
 
-/* Shared by the processes. */
+/* The processes share these. */
 struct figures {
-    double adding, finishing, exact; /* seconds; rate from the bits */
+    double adding, finishing, exact; /* seconds, seconds, rate from the bits */
     uint64_t hits, looked_up, found, recorded, file_size;
 };
 
@@ -353,18 +355,19 @@ static void scale(void)
     crew_memory_free(figures, sizeof *figures);
 }
 
-/* ---- fresh: building in a new process, whose memory has no pages yet, then again in it */
+/* ---- fresh: building in a new process, whose memory has no pages yet, and again in that process
+ */
 
 #define FRESH_KEYS 10000000u
 #define FRESH_BITS (FRESH_KEYS / 512 * 10 * 512)
 #define HUGE_PAGE  ((size_t)2 << 20)
 
 struct pair {
-    double first, again; /* ns a key */
+    double first, again; /* both in ns a key */
 };
 
 static bloomfile_digest *fresh_digests;
-static struct pair *pair; /* of the process that runs */
+static struct pair *pair; /* figures of this process */
 
 static void build_fresh(void)
 {
@@ -383,7 +386,7 @@ static void build_fresh(void)
     bloomfile_free(to.memory);
 }
 
-/* Writes a byte to each page of as much memory as the digests take. */
+/* Writes a byte to each page of a block of memory as large as the digests. */
 static void touch_memory(int advice)
 {
     const size_t size = FRESH_KEYS * sizeof(bloomfile_digest), all = size + HUGE_PAGE;
@@ -391,7 +394,7 @@ static void touch_memory(int advice)
     if (wide == MAP_FAILED)
         bench_fail(errno, "allocate memory");
     uint8_t *bytes = wide + -(uintptr_t)wide % HUGE_PAGE;
-    madvise(bytes, size, advice); /* best effort */
+    madvise(bytes, size, advice); /* may fail */
     for (size_t at = 0; at < size; at += 4096)
         *(volatile uint8_t *)(bytes + at) = 1;
     bench_call(munmap(wide, all), "release memory");
@@ -454,7 +457,7 @@ static void fresh(void)
     crew_memory_free(pair, sizeof *pair);
 }
 
-/* ---- all */
+/* ---- the cases */
 
 static uint64_t chosen;
 static const char *const names[] = { "verify", "open", "scale", "fresh", NULL };

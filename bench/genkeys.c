@@ -2,8 +2,8 @@
  *
  * bench-genkeys - lines that look like URLs, about 60 bytes each; equal numbers give equal lines
  *
- * They are put together by hand, since what is measured at the other end of a pipe must not wait
- * for them.
+ * The lines are composed without printf(), so that a measured program at the other end of a pipe
+ * waits less for them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "harness/bench.h"
 
 #define BUFFER       (1u << 18)
-#define PIPE         (1 << 20) /* what an unprivileged process may have */
+#define PIPE         (1 << 20) /* bytes: the most for an unprivileged process */
 #define LONGEST_LINE 128
 
 #define SITES      9973
@@ -35,7 +35,7 @@ static char *put(char *end, const char *text, size_t length)
 
 #define PUT(end, literal) put(end, literal, sizeof(literal) - 1)
 
-/* Copies more than the word; what comes next covers it. */
+/* Copies a fixed number of bytes, of which the next copy overwrites those after the word. */
 static char *put_word(char *end, uint64_t n)
 {
     memcpy(end, words[n % WORDS], WORD_BYTES);
@@ -50,7 +50,7 @@ static char *put_decimal(char *end, unsigned n)
     return end + digits;
 }
 
-/* At least 8 digits. */
+/* Writes at least 8 digits. */
 static char *put_hexadecimal(char *end, uint64_t n)
 {
     unsigned digits = 8;
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
                    step = argc > 3 ? bench_number_in(argv[3], 1, UINT64_MAX) : 1;
     for (unsigned i = 0; i < WORDS; i++)
         word_length[i] = strlen(words[i]);
-    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE); /* refused where it is no pipe */
+    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE); /* fails if standard output is not a pipe */
 
     char *end = buffer;
     for (uint64_t i = 0; i < count; i++) {

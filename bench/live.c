@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-live - what adds to a live filter cost
+ * bench-live - the cost of adds to a live filter
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -20,7 +20,7 @@
 
 static uint64_t quick;
 
-/* ---- the filter: one file at a time, which is checked when it is closed */
+/* ---- the filter: one file at a time, which is checked after it is closed */
 
 static const char file[] = "live.bloom";
 
@@ -78,9 +78,10 @@ static uint64_t live_add(bloomfile_filter *f, const bloomfile_digest *digests, s
     return total;
 }
 
-/* ---- adds by one to four threads or processes: a filter for each measurement, so that all begin
- * with an empty one; its workers have it in their page tables and are writers before the clock
- * starts */
+/* ---- adds by one to four threads or processes
+ *
+ * Each measurement has a new, empty filter. Its workers join the writers and map every page before
+ * the clock starts. */
 
 #define KEYS       4000000
 #define QUICK_KEYS 1000000
@@ -91,12 +92,12 @@ static const unsigned sizes[SIZES] = { 1, 2, 4 };
 struct adding {
     bloomfile_filter *f;
     unsigned workers;
-    size_t keys;               /* of all workers */
-    bloomfile_digest *digests; /* shared */
-    uint64_t *new_keys;        /* of each worker; shared */
+    size_t keys;               /* keys of all workers together */
+    bloomfile_digest *digests; /* shared by all processes */
+    uint64_t *new_keys;        /* a number for each worker, shared by all processes */
 };
 
-/* A worker's part of the digests. */
+/* The start of a worker's part of the digests. */
 static size_t part_begin(const struct adding *a, unsigned worker)
 {
     return a->keys * worker / a->workers;
@@ -145,7 +146,7 @@ static const struct way {
     const char *name;
     crew_task *work;
     unsigned flags;
-    unsigned share; /* of the keys: one part in so many, for slow ways */
+    unsigned share; /* slow ways add only one key in `share` */
 } ways[] = {
     { "batches of 1024", add_batches, 0, 1 },
     { "one by one", add_single, 0, 1 },
@@ -157,12 +158,12 @@ enum {
 };
 
 enum figure {
-    RATE, /* adds a second */
-    COST, /* nanoseconds of processor time an add */
+    RATE, /* adds per second */
+    COST, /* nanoseconds of processor time per add */
     FIGURES
 };
 
-/* The rows are all sizes by threads, and then by processes, of one way after the other. */
+/* Rows are ordered by way, then threads before processes, then the number of workers. */
 static void measure(size_t row, double *figures)
 {
     const struct way *way = &ways[row / (2 * SIZES)];
@@ -183,7 +184,7 @@ static void measure(size_t row, double *figures)
     figures[COST] = 1e9 * time.processor_seconds / (double)keys;
 }
 
-/* ---- adds by one writer, in a filter of 10 bits a key: all keys once, then all of them again */
+/* ---- adds by one writer to a filter of 10 bits a key: all keys once, then all keys again */
 
 #define LONE_KEYS  1000000
 #define LONE_BATCH 4096
@@ -201,7 +202,7 @@ static const struct lone {
 };
 enum {
     LONE = sizeof lone / sizeof lone[0],
-    LONE_FIGURES = 4 /* one by one: new, again; in batches */
+    LONE_FIGURES = 4 /* one by one: new, again; in batches: new, again */
 };
 
 static bloomfile_filter *lone_create(const struct lone *way)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-plan - what a filter that many machines make by slices costs, computed from what is
- * measured here
+ * bench-plan - the cost of a filter that many machines build in slices, computed from measurements
  *
- * Three tables. How evenly slices fill with distinct keys; how unevenly with keys that come more
- * than once, with Zipf's law; and the plan: time, memory and bytes on the network, for each of the
- * machines, from the times of hashing, building and joining on this one.
+ * It prints three tables: how evenly slices fill with distinct keys; how unevenly they fill with
+ * keys that are repeated by Zipf's law; and the plan, which is time, memory and network traffic of
+ * each machine, from the times of hashing, building and joining on this machine.
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -22,8 +21,8 @@
 #define SEED   1
 #define BATCH  4096
 #define RECENT 65536 /* digests that a sender remembers, 8 bytes each */
-#define BUCKET 65536 /* bytes of digests that a sender holds for each machine */
-#define LINE   61    /* bytes a key */
+#define BUCKET 65536 /* bytes of digests that a sender buffers for each machine */
+#define LINE   61    /* bytes of a key */
 #define WHOLE                                                                                      \
     ((uint64_t)10000000000000) /* bits of the filter for 10^12 keys, a multiple of 512             \
                                 */
@@ -34,7 +33,7 @@ static uint64_t keys, draws, network, disk, cores;
 /* ---- distinct keys */
 
 struct load {
-    double most, mean; /* digests in the fullest slice; in one */
+    double most, mean; /* digests in the fullest slice; mean of all slices */
 };
 
 static struct load load_of(const uint64_t *counts, uint32_t slices)
@@ -48,8 +47,9 @@ static struct load load_of(const uint64_t *counts, uint32_t slices)
     return load;
 }
 
-/* What the fullest of so many slices, over the mean, exceeds by chance once in 1000 times: the tail
- * of a normal value beyond t is below exp(-t^2 / 2), and one of all may be there. */
+/* The fullest slice, relative to the mean, exceeds this by chance once in 1000 runs at most. The
+ * tail of a normal variable beyond t is below exp(-t^2 / 2), and there are `slices` such variables,
+ * so exp(-t^2 / 2) * slices = 1 / 1000. */
 static double bound(double mean, uint32_t slices)
 {
     return 1 + sqrt(2 * log(1000.0 * slices) / mean);
@@ -84,7 +84,7 @@ static void distinct_table(void)
 
 /* ---- repeated keys */
 
-/* Ranks from 1 to `most`, the k-th with probability proportional to k^-exponent, by rejection
+/* Random ranks from 1 to `most`, rank k with probability proportional to k^-exponent, by rejection
  * inversion: W. Hormann, G. Derflinger, "Rejection-inversion to generate variates from monotone
  * discrete distributions", ACM TOMACS 6 (1996). */
 struct zipf {
@@ -123,8 +123,8 @@ static uint64_t zipf_draw(const struct zipf *z, uint64_t *state)
     }
 }
 
-/* Remembers a digest; whether it was sent lately. Slot 0 of zeros holds digest 0, too, which then
- * would not be sent: it is never taken for sent. */
+/* Remembers a digest. Returns whether it was sent recently. An empty slot is 0, like digest 0, so
+ * digest 0 always counts as not sent. */
 static bool recent(bloomfile_digest *table, bloomfile_digest digest)
 {
     bloomfile_digest *slot = &table[digest % RECENT];
@@ -174,11 +174,12 @@ static void repeated_table(void)
 /* ---- the plan */
 
 struct costs {          /* seconds of one processor */
-    double send, build; /* a key */
-    double join;        /* a byte of the filter */
+    double send, build; /* for each key */
+    double join;        /* for each byte of the filter */
 };
 
-/* Hashes lines, drops those just sent, and puts the others into their machine's bucket. */
+/* Hashes lines, drops digests that were just sent, and puts the rest into their machines' buckets.
+ */
 static double time_send(void)
 {
     enum {
@@ -209,8 +210,8 @@ static double time_send(void)
     return (end - begin) / (double)(rounds * LINES);
 }
 
-/* Builds slice i of `slices`, all of which have as many keys as `keys`. Returns seconds, without
- * those in which digests are made up. */
+/* Builds slice i of `slices`, each of which has `of_slice` keys. Returns seconds, without the time
+ * to generate digests. */
 static double time_build(const char *path, uint32_t i, uint32_t slices, uint64_t of_slice)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -239,7 +240,7 @@ static double time_build(const char *path, uint32_t i, uint32_t slices, uint64_t
     return seconds;
 }
 
-/* Seconds for a byte. */
+/* Returns seconds for each byte. */
 static double time_join(void)
 {
     enum {
@@ -254,7 +255,7 @@ static double time_join(void)
         slices[i] = bench_open(path, 0);
     }
     const double begin = bench_processor_seconds();
-    /* Ends of slices are ends of pages, so a slice leaves out some of the digests above. */
+    /* Slices end at ends of pages, so each slice leaves out some of the digests above. */
     struct bloomfile_destination to = bloomfile_to_path("whole", 0);
     bench_check(bloomfile_join(&to, (const bloomfile_filter *const *)slices, SLICES, NULL,
                                BLOOMFILE_JOIN_ACCEPT_INCOMPLETE),

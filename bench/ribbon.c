@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-ribbon - the layout ribbon beside blocked at the same rate: sizes and lookups
+ * bench-ribbon - sizes and lookups of the layout ribbon, compared with blocked at the same rate
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_open.h>
@@ -17,7 +17,7 @@ struct subject {
     bloomfile_filter *f;
     void *image;
     uint64_t bits;
-    double rate; /* exact, from the bits or the heads */
+    double rate; /* the actual rate, from the bits or the heads */
 };
 
 static struct subject build(uint32_t layout, uint64_t keys, double rate)
@@ -57,7 +57,7 @@ static const double rates[] = { 0.01, 0.004, 0.001, 0.0001 };
 
 #define QUERIES      ((size_t)1 << 21)
 #define BATCH        4096
-#define BATCH_SLOWER 1.8 /* times as long as blocked, at most */
+#define BATCH_SLOWER 1.8 /* targets: the most time, relative to blocked */
 #define ONE_SLOWER   1.6
 
 enum {
@@ -67,7 +67,7 @@ enum {
 };
 
 enum figure {
-    MANY, /* ns a key */
+    MANY, /* both in ns a key */
     ONE,
     FIGURES
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-series - lookups in series of 1 to 8 layers, in one filter, and reads of a line a layer
+ * bench-series - lookups in series of 1 to 8 layers, in one filter, and reads of one line per layer
  */
 #include <bloomfile_block.h>
 #include <bloomfile_inspect.h>
@@ -218,12 +218,12 @@ static void look_up(size_t row, const bloomfile_digest *digests, size_t batch)
 static const size_t batches[] = { 1, SMALL, BATCH };
 enum {
     SIZES = sizeof batches / sizeof batches[0],
-    FIGURES = 2 * SIZES /* of absent keys, and then of present keys */
+    FIGURES = 2 * SIZES /* for absent keys, then for present keys */
 };
 
 static void measure(size_t row, double *figures)
 {
-    look_up(row, absent, SMALL); /* into the caches */
+    look_up(row, absent, SMALL); /* fills the caches */
     for (size_t i = 0; i < FIGURES; i++) {
         const double start = bench_processor_seconds();
         look_up(row, i < SIZES ? absent : present, batches[i % SIZES]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Messages of the tools, which a fuzzer does not want to see. Trouble that would end a tool must
- * not come from foreign bytes: it ends the fuzzer. */
+ * Messages of the tools, which a fuzzer discards. Input must not cause an error that would end a
+ * tool: such an error ends the fuzzer. */
 #ifndef BLOOMFILE_FUZZ_CLI_STUB_H
 #define BLOOMFILE_FUZZ_CLI_STUB_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzzes builders. The input chooses the parameters and the digests, spread or crowded into few
- * ranges. Whatever the threads, the memory, the order and the repetitions: the bytes are the same,
- * the filter verifies, and every key is found. So are those of the filter that its slices make.
+ * ranges. The bytes must not depend on the number of threads, the memory limit, the order of keys
+ * or repetitions. The filter must verify, and every key must be found. The same holds for the
+ * filter joined from slices.
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -16,7 +17,7 @@
 
 enum {
     CHOICES = 13,     /* bytes at the beginning of the input */
-    MOST = 1 << 17,   /* digests: some need a file, if there is little memory */
+    MOST = 1 << 17,   /* digests: with little memory, these need a file */
     LITTLE = 1 << 12, /* digests for most inputs */
     LINES_MOST = 700,
     SLICES_MOST = 4
@@ -27,7 +28,8 @@ struct keys {
     size_t n;
 };
 
-/* Each 8 bytes of the input are the first of several digests at equal distances. */
+/* Each 8 bytes of the input are the first of several digests at equal distances. The number of
+ * digests depends on the choices. */
 static struct keys keys_from(const uint8_t *choices, const uint8_t *data, size_t size)
 {
     const size_t starts = size / 8, most = choices[0] == 255 ? MOST : LITTLE;
@@ -52,7 +54,7 @@ static struct bloomfile_params params_from(const uint8_t *choices)
     if (choices[6] != 0)
         params.bits = 512 * (1 + (uint64_t)get32(choices + 6) % LINES_MOST);
     if (!layout_of(params.layout)->solved && params.fpr == 0)
-        params.hashes = choices[10] % 20; /* few would take gigabytes for a low rate */
+        params.hashes = choices[10] % 20; /* a low rate with few hashes would take gigabytes */
     return params;
 }
 
@@ -78,7 +80,7 @@ static int finish(struct made *made, bloomfile_builder *b)
     return error;
 }
 
-/* In the other order, in groups, some twice. */
+/* Adds the keys in reverse order, in groups, and some keys twice. */
 static bloomfile_builder *other_builder(struct bloomfile_params params, const struct keys *keys,
                                         unsigned choice)
 {
@@ -105,7 +107,7 @@ static void ask(struct made made, const struct keys *keys)
     bloomfile_close(f);
 }
 
-/* A slice, which has no embedded form. */
+/* Builds a slice, which has no embedded form. */
 static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const struct keys *keys,
                                        unsigned choice)
 {
@@ -122,7 +124,8 @@ static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const str
     return f;
 }
 
-/* Each slice answers to the keys of all; their ranges are all digests. */
+/* Builds and joins slices. Each slice gets all keys. The ranges of all slices together must be all
+ * digests. */
 static void slice(struct made whole, const struct keys *keys, unsigned choice)
 {
     bloomfile_filter *f, *slices[SLICES_MOST];

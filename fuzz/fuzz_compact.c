@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what takes a compact filter: no input may crash or be read beyond its end, one that is
- * refused must answer "maybe" to all, and one that is taken must come out of its own shape again.
- * Each input is taken twice: as it is, and with version, hash and checksum put right.
+ * Fuzzes the functions that open a compact filter. No input may crash or be read beyond its end. A
+ * refused input must leave a view that returns "maybe" for every key. The trailer of an accepted
+ * input must be the trailer that its shape encodes to. Each input is used twice: unchanged, and
+ * with correct version, hash and checksum.
  */
 #include <bloomfile.h>
 #include <bloomfile_view.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzzes images inside larger data: in memory and in a file, at any alignment, with other bytes
- * before and behind them. Verdict and answers must be those of the image alone. Each input is taken
- * twice: as it is, and with all its sums put right.
+ * before and after them. Errors and lookups must be those of the image alone. Each input is used
+ * twice: unchanged, and with correct checksums and counts.
  */
 #include <bloomfile.h>
 
@@ -12,7 +12,7 @@
 
 enum {
     ASKED = 16,
-    CHOICES = 2, /* bytes at the beginning of the input: so many before, so many behind */
+    CHOICES = 2, /* bytes at the beginning of the input: the numbers of bytes before and after */
     AROUND = 0xBF
 };
 
@@ -21,7 +21,7 @@ struct verdict {
     bool hits[ASKED];
 };
 
-/* Closes the filter. */
+/* Returns the errors and lookups of a filter, and closes it. */
 static struct verdict judge(int opened, bloomfile_filter *f)
 {
     struct verdict v = { .opened = opened };

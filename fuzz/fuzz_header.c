@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the header alone, which decides all else, without a body: hundreds of thousands in a
- * second. No input may be read beyond its end, be judged by how many faults there is room for, or
- * be valid and come out of its own encoding as another header. Each input is taken twice: as it is,
- * and with checksums put right and the size that its geometry has.
+ * Fuzzes the header without a body: hundreds of thousands of headers per second. No input may be
+ * read beyond its end. The room for faults must not change the result. A valid header must stay the
+ * same when it is encoded and decoded. Each input is used twice: unchanged, and with correct
+ * checksums and the size of its geometry.
  *
  * Input: 1 byte, odd for 4096 bytes of header, with bit 1 set for equal records and bit 2 for a
- * size that cuts the header; 8 of the image's size; 128 of each record; then the static header.
- * What is missing is 0.
+ * size that cuts the header; 8 bytes of the image's size; 128 bytes of each record; then the static
+ * header. Missing bytes are 0.
  */
 #include <bloomfile.h>
 
@@ -24,7 +24,7 @@ static size_t header_bytes(const uint8_t *image)
     return geometry_header_known(size) ? size : HEADER_MAX;
 }
 
-/* Encoded, decoded and encoded again, it stays the same. */
+/* A header must stay the same when it is encoded, decoded and encoded again. */
 static void come_back(const struct header *h)
 {
     uint8_t once[HEADER_MAX], twice[HEADER_MAX];
@@ -63,7 +63,7 @@ static void use(const uint8_t *image, uint64_t size)
     free(exact);
 }
 
-/* The size of an image of that geometry, or `size`. */
+/* The size of an image with the header's geometry, or `size` if the geometry is not valid. */
 static uint64_t right_size(const uint8_t *image, uint64_t size)
 {
     const uint32_t layout = get32(image + AT_layout), header = get32(image + AT_header_size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes everything that takes an image: no input may crash, read outside its bytes, or be opened
- * and then disagree with itself. Each input is taken three times: as it is; with its header
- * checksums put right, which lets the fuzzer reach what lies behind them; and with all sums put
- * right, so that it is sound if its fields are.
+ * Fuzzes every function that takes an image. No input may crash or be read outside its bytes, and
+ * the results for an open filter must agree with each other. Each input is used three times:
+ * unchanged; with correct header checksums, so that the fuzzer reaches the code after their check;
+ * and with all checksums and counts correct, so that the image is valid if its fields are.
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -17,7 +17,7 @@
 
 #define HEADER 4096
 
-/* Folding by 1 leaves all as it is; what is damaged, solved, or a slice is not folded. */
+/* A fold by 1 must change nothing. Damaged filters, solved filters and slices must be refused. */
 static void plan(const bloomfile_filter *f, uint64_t ones, int verified)
 {
     struct bloomfile_fold_choice choices[2];
@@ -38,7 +38,7 @@ static void plan(const bloomfile_filter *f, uint64_t ones, int verified)
     expect(count == 1 || (choices[1].ones <= ones && choices[1].fpr >= choices[0].fpr));
 }
 
-/* Where an answer may be "no". */
+/* Looks up the digests at the edges of the range in which a lookup may return "no". */
 static void ask_at_edges(const bloomfile_filter *f)
 {
     bloomfile_digest first, last;
@@ -50,7 +50,7 @@ static void ask_at_edges(const bloomfile_filter *f)
     bloomfile_contains_digest(f, last);
 }
 
-/* Only a slice that is all of its whole can be joined alone, and answers as before then. */
+/* A slice can be joined alone only if it is the whole filter. Then lookups must stay the same. */
 static void join(const bloomfile_filter *f, int verified)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT, joined = BLOOMFILE_INFO_INIT;
@@ -75,7 +75,7 @@ static void join(const bloomfile_filter *f, int verified)
     bloomfile_free(to.memory);
 }
 
-/* The same from its header alone, whatever that is; `error`: of the image. */
+/* Joins by the header alone, which may be of any image. error: the error of opening the image. */
 static void join_header(const uint8_t *image, size_t size, const struct bloomfile_info *info,
                         int error)
 {
@@ -93,7 +93,7 @@ static void join_header(const uint8_t *image, size_t size, const struct bloomfil
     expect(whole.body_crc == info->body_crc && whole.ones == info->ones);
 }
 
-/* A series is whole, and not what is for one image. */
+/* A series must have all its layers, and functions for single images must refuse it. */
 static void use_layers(const bloomfile_filter *f)
 {
     struct bloomfile_fold_choice choice;
@@ -106,7 +106,8 @@ static void use_layers(const bloomfile_filter *f)
     expect(bloomfile_layer(f, bloomfile_layers(f)) == NULL);
 }
 
-/* An application's own hash: "maybe" to all unless it was named. Opens it with its name. */
+/* A filter with an application's own hash must return "maybe" for every key, unless the caller
+ * named the hash. Opens it again with the hash named. */
 static bloomfile_filter *named(bloomfile_filter *f, struct bloomfile_source from, unsigned flags)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;

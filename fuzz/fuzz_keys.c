@@ -17,7 +17,7 @@ enum {
     FIELDS = 3
 };
 
-/* ---- in place of source.c: the input's bytes, so many at a time */
+/* ---- in place of source.c: returns the input in pieces of a chosen size */
 
 atomic_int interrupt_signal;
 
@@ -61,7 +61,7 @@ void source_close(struct source *s)
     s->is_open = false;
 }
 
-/* ---- the keys that came, one behind the other, each with its size before it */
+/* ---- the keys found, in order, each after its size */
 
 struct key_list {
     uint8_t *bytes;
@@ -113,7 +113,7 @@ static void expect_same(struct key_list a, struct key_list b)
 
 /* ---- by a plain loop */
 
-/* The field's bytes between delimiters. false: the line has it not. */
+/* Finds the bytes of a field. Returns false if the line lacks the field. */
 static bool field_of(const uint8_t *line, size_t size, uint8_t delimiter, uint32_t number,
                      const uint8_t **start, size_t *length)
 {
@@ -130,7 +130,7 @@ static bool field_of(const uint8_t *line, size_t size, uint8_t delimiter, uint32
     }
 }
 
-/* false: it lacks one that it must have. */
+/* Returns false if the line lacks a field that it must have. */
 static bool append_fields(struct key_list *list, const struct keys_options *o,
                           const uint32_t *numbers, const uint8_t *line, size_t size)
 {
@@ -184,7 +184,7 @@ static struct key_list keys_due(const struct keys_options *o, const uint32_t *nu
 
 /* ---- */
 
-/* Binary records can only be folded. */
+/* Binary records can only be converted to lower case. */
 static struct key_form form_from(unsigned choice, bool records)
 {
     return (struct key_form){ .lower = choice == 1,

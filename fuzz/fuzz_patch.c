@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes patches. Each input is taken three times. As a patch, as it is, which must be refused or
- * make what it told of. As the parts of one behind a good head, with their checksums put right: no
- * string of bits may crash, or be published as something else. And its two halves as bodies, whose
- * patch must make one of the other.
+ * Fuzzes patches. Each input is used three times: as a patch, which must be refused or make the
+ * result that it names; as the parts of a patch after a valid head, with correct checksums, which
+ * must not crash or make a result that the head does not name; and as two bodies, its halves, whose
+ * patch must turn the first into the second.
  */
 #include <bloomfile.h>
 #include <bloomfile_delta.h>
@@ -25,7 +25,7 @@ struct blob {
     size_t size;
 };
 
-/* Cells come from the bytes, as often as it takes. */
+/* Makes an image. The bytes are repeated until the body is full. */
 static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *data, size_t size)
 {
     const uint64_t bits = blocks * 512u;
@@ -58,7 +58,7 @@ static struct blob delta(struct blob base, struct blob result)
     return (struct blob){ to.memory, to.size };
 }
 
-/* What comes out is the result that the patch names, a whole filter. */
+/* The image must be a whole filter, and the result that the patch names. */
 static void check_result(struct blob image, const struct bloomfile_patch_info *info)
 {
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
@@ -85,9 +85,9 @@ static int apply(struct blob *result, struct blob base, const uint8_t *patch, si
     return error;
 }
 
-/* ---- parts behind a good head */
+/* ---- parts after a valid head */
 
-/* Takes a number where there is one; else 0. */
+/* Takes a number, or returns 0 if the bytes are not a valid number. */
 static uint64_t number_at(const uint8_t **at, const uint8_t *end)
 {
     uint64_t number = 0;
@@ -97,7 +97,7 @@ static uint64_t number_at(const uint8_t **at, const uint8_t *end)
     return number;
 }
 
-/* Puts right the checksum of the first part, which begins at the bytes. */
+/* Corrects the checksum of the part at the start of the bytes. */
 static void mend(uint8_t *part, size_t size, enum cells_kind kind)
 {
     const uint8_t *at = part, *end = part + size;
@@ -123,7 +123,7 @@ static void mend(uint8_t *part, size_t size, enum cells_kind kind)
 static void try_parts(uint32_t layout, struct blob base, const uint8_t *data, size_t size)
 {
     struct blob same = delta(base, base), result;
-    const size_t head = same.size - 1; /* without the end */
+    const size_t head = same.size - 1; /* without the last number */
     uint8_t *patch = malloc(head + size + 1);
     expect(patch != NULL);
     memcpy(patch, same.data, head);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes pages of the layout ribbon. The input chooses a filter's lines and keys, and what its
- * heads and words become; the checksums are made right again. Any such body is sound to all that
- * looks at pages alone: each answer, by every kernel, must be that of the definition, until a
- * verification finds a contradiction. Then all are "maybe".
+ * Fuzzes pages of the layout ribbon. The input chooses the lines and keys of a filter, and changes
+ * its heads and words. The checksums are then corrected. Single pages of such a body are valid, so
+ * each lookup, by every kernel, must return the result of the definition, until a verification
+ * finds a contradiction. After that, every lookup must return "maybe".
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
@@ -20,7 +20,7 @@ enum {
     LINES_MOST = 140, /* three pages */
     PAGES_MOST = 3,
     CHOICES = 8, /* bytes at the beginning of the input */
-    KEYS = 64,   /* for each value of a byte */
+    KEYS = 64,   /* keys for each step of the byte that chooses their number */
     ASKED = 96,
     VALID_HEADS = 1, /* choices */
     OTHER_WORDS = 2,
@@ -28,7 +28,7 @@ enum {
 };
 
 struct image {
-    uint8_t *bytes, *body; /* of the exact size: reading past it is caught */
+    uint8_t *bytes, *body; /* allocated with the exact size, so that sanitizers catch overreads */
     size_t size;
     uint64_t lines;
 };
@@ -62,7 +62,7 @@ static struct image build(uint64_t lines, uint64_t keys)
     return image;
 }
 
-/* Words and heads come from the input, as often as it takes. */
+/* Changes words and heads. The input is repeated as often as necessary. */
 static void change(struct image *image, unsigned choices, const uint8_t *data, size_t size)
 {
     for (size_t at = 0; (choices & OTHER_WORDS) != 0 && at < 64 * image->lines; at++)
@@ -102,7 +102,8 @@ struct answers {
     size_t hits;
 };
 
-/* Half of the keys asked were added; some lie at the ends of pages. */
+/* Computes the results by the definition. Half of the keys were added; some are at ends of pages.
+ */
 static struct answers answers_due(const struct image *image, uint64_t first)
 {
     struct answers a = { .hits = 0 };
@@ -136,7 +137,7 @@ static void ask_kernels(const struct image *image, const struct answers *a)
     }
 }
 
-/* `all`: whatever is due, all answers are "maybe". */
+/* Looks up the keys. If `all`, every lookup must return "maybe". */
 static void ask(const bloomfile_filter *f, const struct answers *a, bool all)
 {
     bool hits[ASKED];

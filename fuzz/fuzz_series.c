@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes live series, whose layers are files of one folder. The input changes the files of a sound
- * series, which grows, forgets, or is in use: bytes, sizes, records; it removes files and puts one
- * in the place of another, with checksums put right or not. Whatever is opened agrees with itself;
- * a key that was added is there, also when the series is opened anew, or that is refused.
+ * Fuzzes live series, whose layers are files of one folder. The input changes the files of a valid
+ * series, which grows, forgets, or is in use: it changes bytes, sizes and records, removes files,
+ * and replaces one file by another, with correct checksums or not. The results for an open series
+ * must agree with each other. A key that was added must be found, also after the series is opened
+ * again, unless opening fails.
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
@@ -20,7 +21,7 @@
 #include "target.h"
 
 enum {
-    FILES = 5, /* that a series may have */
+    FILES = 5, /* the most files of a series */
     KINDS = 3,
     KEYS = 20,
     NEW_KEYS = 3,
@@ -29,7 +30,7 @@ enum {
 };
 
 struct file {
-    uint8_t *bytes; /* NULL: there is none */
+    uint8_t *bytes; /* NULL if the file does not exist */
     size_t size;
 };
 
@@ -113,7 +114,7 @@ static struct series make(unsigned kind)
         expect(bloomfile_add_digest(f, digest_of(i), NULL) == 0);
     struct series s;
     if (kind == 2)
-        s = read_files(); /* as it is when its writer is killed */
+        s = read_files(); /* the state after its writer is killed */
     bloomfile_close(f);
     if (kind != 2)
         s = read_files();
@@ -121,7 +122,7 @@ static struct series make(unsigned kind)
     return s;
 }
 
-/* Layers that foreign bytes ask for may be huge. */
+/* Limits the size of files, because changed bytes may demand huge layers. */
 static void limit_files(void)
 {
     const struct rlimit limit = { LARGEST, RLIM_INFINITY };
@@ -172,7 +173,7 @@ static void change(struct series *s, const uint8_t *edit)
     } else if (what == 2) {
         take_place(file, &s->files[edit[4] % FILES]);
     } else if (file->size >= 4096) {
-        const size_t at = what < 8    ? offset % 304 /* of the static header */
+        const size_t at = what < 8    ? offset % 304 /* the fields of the static header */
                           : what < 14 ? 2048 + offset % 2 * 1024 + offset / 2 % 68
                                       : offset % file->size;
         file->bytes[at] = edit[4] % 2 != 0 ? edit[5] : file->bytes[at] ^ edit[5];
@@ -217,7 +218,7 @@ static void ask(bloomfile_filter *f)
     expect(count == found);
 }
 
-/* A sealed copy holds what its source holds. */
+/* A sealed copy must have the keys of its source. */
 static void copy(const bloomfile_filter *f, bloomfile_digest last)
 {
     struct bloomfile_destination to = bloomfile_to_memory();
@@ -231,7 +232,7 @@ static void copy(const bloomfile_filter *f, bloomfile_digest last)
     bloomfile_free(to.memory);
 }
 
-/* Returns whether the last new key was added, and is on disk. */
+/* Adds keys. Returns whether the last new key was added and is on disk. */
 static bool add(bloomfile_filter *f, bloomfile_filter *reader, bloomfile_digest *last)
 {
     bool added = false;

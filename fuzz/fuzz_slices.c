@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes what joins slices. The input changes those of a sound filter, headers and bodies, leaves
- * them out and doubles them, with checksums put right or not. What is joined must verify, and
- * answer as the slices do; headers alone must come to the same.
+ * Fuzzes the functions that join slices. The input changes headers and bodies of the slices of a
+ * valid filter, and omits and repeats slices, with correct checksums or not. A joined filter must
+ * verify, and its lookups must agree with those of the slices. Joining only the headers must give
+ * the same header.
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -66,7 +67,7 @@ static const struct part *whole_set(void)
     return parts;
 }
 
-/* Which slices there are, two bits each, and how they are changed. */
+/* Chooses the slices, by two bits each, and changes them. */
 static size_t choose(struct part *parts, const uint8_t *data, size_t size)
 {
     const struct part *whole = whole_set();
@@ -92,7 +93,7 @@ static size_t choose(struct part *parts, const uint8_t *data, size_t size)
     return count;
 }
 
-/* Returns whether all of them can be opened. */
+/* Opens the slices. Returns whether all of them can be opened. */
 static bool open_all(struct part *parts, size_t count)
 {
     bool all = true;
@@ -104,7 +105,7 @@ static bool open_all(struct part *parts, size_t count)
         if (error != 0)
             parts[i].f = NULL;
         else if (bloomfile_get_info(parts[i].f, &info) == 0 && info.hash_id >= 0x80000000u)
-            all = false; /* has no name here */
+            all = false; /* an application's hash, which this target does not name */
     }
     return all;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes compressed input of the tools. The input is taken as gzip or zstd data as it is: however
- * it arrives, the same comes out of it. And it is packed in two members: it comes out again; cut
- * short, or with a bit changed, it is told to be damaged and never to be at its end.
+ * Fuzzes compressed input of the tools. The input is used as gzip or zstd data: the output must not
+ * depend on the sizes of the pieces. The input is also compressed in two members: the output must
+ * be the input, and data that is cut short or has a changed bit must be reported as damaged.
  */
 #include "keys/unpack.h"
 
@@ -42,7 +42,7 @@ struct result {
     bool is_trouble, is_whole;
 };
 
-/* At most MOST bytes. */
+/* Unpacks at most MOST bytes. */
 static struct result unpacked(const uint8_t *data, size_t size, size_t read_step, size_t step)
 {
     struct source source = { data, data + size, read_step };
@@ -61,7 +61,7 @@ static struct result unpacked(const uint8_t *data, size_t size, size_t read_step
     return r;
 }
 
-/* In pieces of other sizes. */
+/* Pieces of another size must give the same output. */
 static void try_as_it_is(const uint8_t *choices, const uint8_t *data, size_t size)
 {
     const struct result all = unpacked(data, size, MOST, 4096),
@@ -135,7 +135,7 @@ static void try_packed(const uint8_t *choices, const uint8_t *data, size_t size)
         expect(cut.is_trouble && cut.size <= size && memcmp(cut.bytes, data, cut.size) == 0);
         free(cut.bytes);
     }
-    if (place >= 4) { /* before, it is packed no more */
+    if (place >= 4) { /* without the first 4 bytes it is not recognized as compressed */
         packed[place] ^= (uint8_t)(1u << choices[5] % 8);
         expect_trouble_or(unpacked(packed, all, step, step), data, size);
     }

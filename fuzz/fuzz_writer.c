@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes live files: each input is a file that is opened for reading and for writing, as it is,
- * with its header checksums put right, and with all put right that follows from the rest, so that
- * it is opened. Whatever is opened for writing must take a key, keep it through sync, seal and
- * reopening, and end up as a file that verifies; who only reads it meanwhile must see the key, too.
+ * Fuzzes live files. Each input is a file that is opened for reading and for writing: unchanged;
+ * with correct header checksums; and with every dependent field corrected, so that it is opened. A
+ * file that is opened for writing must accept a key, keep it through sync, seal and reopening, and
+ * verify in the end. A concurrent reader must also find the key.
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
@@ -20,7 +20,7 @@
 
 #define DIGEST 0x0123456789ABCDEFu
 
-/* After 2^64 commits, but for a few; a record may begin there. */
+/* The record must have a sequence near 2^64, after which no commit is possible. */
 static void expect_last_sequences(const bloomfile_filter *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -28,7 +28,8 @@ static void expect_last_sequences(const bloomfile_filter *f)
     expect(info.sequence > UINT64_MAX - 16);
 }
 
-/* Returns the result of sealing. *added: the filter was not over capacity. */
+/* Adds a key and seals. Returns the result of sealing. *added is false if the filter was over
+ * capacity. */
 static int add_and_seal(bloomfile_filter *f, bool *added)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -65,8 +66,8 @@ static int add_and_seal(bloomfile_filter *f, bool *added)
     return error;
 }
 
-/* Who does not accept an unclean file is refused that, though it be wrong in another way too, as a
- * series that lacks a layer; and else answered as others are. */
+/* Opens without accepting an unclean file. An unclean file must be refused, even if it has another
+ * fault, such as a missing layer. The result for other files must be `otherwise`. */
 static void open_carefully(const char *path, int otherwise)
 {
     bloomfile_filter *f;
@@ -81,7 +82,7 @@ static bool is_layer(const uint8_t *image)
     return (get32(image + AT_incompat) & HEADER_INCOMPAT_LAYER) != 0;
 }
 
-/* Returns what its reader was told. */
+/* Returns the result of opening for reading. */
 static int try_file(const uint8_t *image, size_t size)
 {
     char path[64];
@@ -100,13 +101,13 @@ static int try_file(const uint8_t *image, size_t size)
         bloomfile_close(f);
         error = open_file_named(&f, path, 0);
         if (sealed == BLOOMFILE_EBODY && error == BLOOMFILE_EPOISONED)
-            f = NULL; /* the body has not the bits that were counted */
+            f = NULL; /* the body lacks bits that were counted */
         else
             expect(error == 0 && (!added || bloomfile_contains_digest(f, DIGEST)));
         bloomfile_close(f);
     } else if (error == BLOOMFILE_ESEALED) {
-        /* Its sealing was completed, if need be; of a series only the first layer was looked at,
-         * and what is wrong with the next one is seen once the first one is whole. */
+        /* The writer completed an unfinished sealing. It looked only at the first layer of a
+         * series, and faults of the next layer show once the first layer is valid. */
         error = open_file_named(&f, path, 0);
         const bool completed = as_reader == BLOOMFILE_ERECORD;
         expect(error == 0 || (is_layer(image) && (error == as_reader || completed)));
@@ -117,7 +118,7 @@ static int try_file(const uint8_t *image, size_t size)
     return as_reader;
 }
 
-/* ---- a sound file, of which the input chooses what is free */
+/* ---- a valid file, in which the input chooses the independent fields */
 
 #define HEADER    GEOMETRY_FILE_HEADER
 #define MOST_BITS (1u << 16)
@@ -161,7 +162,7 @@ static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t
 static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
 {
     uint8_t *boot = record + RECORD_AT_boot_id, *identity = record + RECORD_AT_identity;
-    const bool solved = layout_of(layout)->solved; /* then it is never live */
+    const bool solved = layout_of(layout)->solved; /* a solved filter is never live */
     const uint32_t state = solved ? BLOOMFILE_STATE_SEALED : get32(record + RECORD_AT_state) % 4;
     const uint64_t ones = get64(record + RECORD_AT_ones) % (bits + 1);
     const uint64_t overflow = get64(record + RECORD_AT_overflow) % (ones + 1);
@@ -175,11 +176,11 @@ static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
         return;
     }
     put32(record + RECORD_AT_body_crc, 0);
-    if (identity[0] % 8 != 1) /* nearly always of one file */
+    if (identity[0] % 8 != 1) /* nearly always, both records belong to the same file */
         memset(identity, 0x50, sizeof(bytes16));
     if (get64(record + RECORD_AT_sequence) == HEADER_SEALED_SEQUENCE)
         put64(record + RECORD_AT_sequence, 0);
-    if (boot[0] % 2 != 0 && boot_id(boot) != 0) /* of this boot, or of another */
+    if (boot[0] % 2 != 0 && boot_id(boot) != 0) /* this boot, or another boot */
         memset(boot, 0, BOOT_ID_SIZE);
 }
 

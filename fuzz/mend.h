@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Checksums put right, which lets a fuzzer reach what lies behind them. */
+ * Correction of checksums, so that a fuzzer reaches the code after their check. */
 #ifndef BLOOMFILE_FUZZ_MEND_H
 #define BLOOMFILE_FUZZ_MEND_H
 
@@ -13,7 +13,7 @@ static inline void put_crc(uint8_t *bytes, size_t size)
     put32(bytes + size - 4, checksum(bytes, size - 4));
 }
 
-/* That the header has, or would have; 0: there are not so many bytes. */
+/* The size of the header, or 0 if there are fewer bytes. */
 static inline size_t mend_header_size(const uint8_t *image, size_t size)
 {
     if (size < 16)
@@ -22,7 +22,7 @@ static inline size_t mend_header_size(const uint8_t *image, size_t size)
     return size < header ? 0 : header;
 }
 
-/* Of the header and its records. */
+/* Corrects the checksums of the header and its records. */
 static inline void mend_checksums(uint8_t *image, size_t size)
 {
     const size_t header = mend_header_size(image, size), half = header / 2, quarter = header / 4;
@@ -35,7 +35,7 @@ static inline void mend_checksums(uint8_t *image, size_t size)
     }
 }
 
-/* Cells above 0, or of counters those at their end. */
+/* Counts the cells above 0, or the counters at 15. */
 static inline uint64_t mend_count(const uint8_t *body, uint64_t size, unsigned bits, bool at_end)
 {
     uint64_t count = 0;
@@ -50,8 +50,8 @@ static inline uint64_t mend_count(const uint8_t *body, uint64_t size, unsigned b
     return count;
 }
 
-/* Of the body as well, with the numbers in the records that follow from it, in what is one image,
- * or begins with one, by its geometry. Returns its size, 0 if it is none. */
+/* Corrects all checksums of the image at the start of the bytes, and the counts in its records.
+ * Returns the size of the image by its geometry, or 0 without an image. */
 static inline size_t mend_all(uint8_t *image, size_t size)
 {
     const size_t header = mend_header_size(image, size);
@@ -81,7 +81,7 @@ static inline size_t mend_all(uint8_t *image, size_t size)
     return (size_t)g.image_size;
 }
 
-/* Of all layers, with what links them. Returns how many bytes there are of them. */
+/* Corrects all layers of a series, and the links between them. Returns the size of all layers. */
 static inline size_t mend_series(uint8_t *series, size_t size)
 {
     uint64_t link = 0;

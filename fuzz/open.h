@@ -11,7 +11,7 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-/* Without expectations. */
+/* Opens a source without expectations. */
 static inline int open_from(bloomfile_filter **out, struct bloomfile_source from, unsigned flags)
 {
     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
@@ -30,7 +30,7 @@ static inline int open_named(bloomfile_filter **out, struct bloomfile_source fro
     return bloomfile_open_with(out, &from, &how);
 }
 
-/* An application's hash is named as the file has it. */
+/* Opens a file. If it has an application's hash, names that hash. */
 static inline int open_file_named(bloomfile_filter **out, const char *path, unsigned flags)
 {
     uint8_t bytes[HEADER_MAX] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs a fuzz target over the files named on the command line, and over so many mutations of each.
+ * Runs a fuzz target over files and mutations of each file.
  */
 #include <err.h>
 #include <stdint.h>

@@ -19,7 +19,7 @@ static inline void expect(bool condition)
         abort();
 }
 
-/* Of its exact size: reading past it is caught. */
+/* Copies data to memory of the exact size, so that sanitizers catch overreads. */
 static inline uint8_t *copy_of(const void *data, size_t size)
 {
     uint8_t *copy = calloc(size > 0 ? size : 1, 1);
@@ -29,7 +29,7 @@ static inline uint8_t *copy_of(const void *data, size_t size)
     return copy;
 }
 
-/* A file without a name, which stands at its beginning. */
+/* Returns a descriptor of a file without a name, with the offset at its beginning. */
 static inline int fd_of(const void *data, size_t size)
 {
     const int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-leveldb - our filters beside LevelDB's own, and beside none
+ * bench-leveldb - LevelDB with bloomfile's filters, with its own filters, and without filters
  */
 #include "leveldb.h"
 

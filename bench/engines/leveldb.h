@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-leveldb: its options, its keys, its two tables; and a filter policy that is measured: what
- * it was asked, and what it answered.
+ * bench-leveldb: its options, its keys, its two tables, and a filter policy that counts lookups and
+ * their results.
  */
 #ifndef BLOOMFILE_BENCH_LEVELDB_H
 #define BLOOMFILE_BENCH_LEVELDB_H
@@ -15,12 +15,12 @@ struct measure_options {
     uint64_t bits_per_key;
     uint64_t rounds;
     uint64_t rows, value_size; /* of each database */
-    uint64_t warm, cold;       /* gets a round */
-    uint64_t filters;          /* made a round */
-    uint64_t sequential;       /* keys, not random; else 0 */
+    uint64_t warm, cold;       /* gets in each round */
+    uint64_t filters;          /* filters made in each round */
+    uint64_t sequential;       /* 1 for sequential keys, 0 for random keys */
 };
 
-/* The current directory is for databases. */
+/* Both write to the current directory. */
 void measure_databases(const struct measure_options *o);
 void measure_filters(const struct measure_options *o);
 
@@ -30,11 +30,11 @@ struct key {
     char text[KEY_SIZE];
 };
 
-/* `count` different keys in order, to be released by free(): user000000000000 and so on, or random
- * hexadecimal numbers. */
+/* Makes `count` different keys in order: user000000000000 and so on, or random hexadecimal numbers.
+ * Release them by free(). */
 struct key *keys_make(size_t count, bool random);
 
-/* The i-th of a fixed sequence that looks random, below `end`. */
+/* The i-th number of a fixed pseudorandom sequence below `end`. */
 uint64_t scattered(uint64_t i, uint64_t end);
 
 enum subject_kind {
@@ -46,30 +46,30 @@ enum subject_kind {
 struct subject_ways;
 
 struct subject {
-    const struct subject_ways *ways; /* NULL: no filters */
+    const struct subject_ways *ways; /* NULL without filters */
     void *policy;
     int bits_per_key;
-    uint64_t asked, refused; /* filters, and "certainly not" */
+    uint64_t asked, refused; /* lookups, and those with the result "certainly not" */
 };
 
 struct subject subject_new(enum subject_kind kind, int bits_per_key);
 void subject_free(struct subject *s);
 const char *subject_label(const struct subject *s);
 
-/* Of a struct subject, as LevelDB calls them. */
+/* The functions of a struct subject, as LevelDB calls them. */
 char *subject_create_filter(void *subject, const char *const *keys, const size_t *sizes, int count,
                             size_t *filter_size);
 uint8_t subject_key_may_match(void *subject, const char *key, size_t size, const char *filter,
                               size_t filter_size);
 
-/* For a database, which asks the subject then; NULL for no filters. */
+/* The subject as a filter policy for a database; NULL without filters. */
 leveldb_filterpolicy_t *subject_policy(struct subject *s);
 
-/* What its answers to keys that are not there cost: false positives among the filters asked. */
+/* The share of lookups of absent keys that were false positives. */
 double subject_rate(const struct subject *s);
 
-/* ---- leveldb_builtin.cc: the policy that LevelDB brings along, in the form of policy.h. C++, for
- * LevelDB's C interface can make it but not ask it. */
+/* ---- leveldb_builtin.cc: LevelDB's own policy, in the form of policy.h. It is C++, because
+ * LevelDB's C interface can create this policy but not call it. */
 
 #ifdef __cplusplus
 extern "C" {

@@ -24,7 +24,7 @@ void builtin_free(void *policy)
     delete known(policy);
 }
 
-/* As much copying as leveldb_filterpolicy_create() asks of everyone. */
+/* Copies as much as every policy of leveldb_filterpolicy_create() must. */
 char *builtin_create_filter(void *policy, const char *const *keys, const size_t *sizes, int count,
                             size_t *filter_size)
 {

@@ -34,7 +34,7 @@ enum column {
     COLUMNS,
 };
 
-/* Keys in order, of which every other one is stored, beginning with the first. */
+/* A database of every other key, beginning with the first. Keys are in order. */
 struct trial {
     const struct measure_options *options;
     const struct key *keys;
@@ -43,7 +43,7 @@ struct trial {
     uint64_t size;
 };
 
-static struct turns samples; /* a row is a trial */
+static struct turns samples; /* a row for each trial */
 
 static double *sample(const struct trial *t, enum column column, unsigned round)
 {
@@ -59,8 +59,8 @@ static bool is_table(const char *name)
     return size >= ending_size && strcmp(name + size - ending_size, ending) == 0;
 }
 
-/* From now on, what is read of the tables that are mapped is a page at a time: the system would
- * read up to a whole table around it. Forgets what has been read. */
+/* Turns off read-ahead for the mapped tables, so that the kernel reads single pages, not up to a
+ * whole table around each. Drops the pages that were read. */
 static void tables_map_pages_alone(void)
 {
     char line[8192];
@@ -102,7 +102,7 @@ static struct database open_trial(struct trial *t, bool create, size_t cache)
     return database_open(t->path, create, subject_policy(&t->subject), cache);
 }
 
-/* The first half of a value is as good as random, so it is compressed to about that half. */
+/* The first half of a value is pseudorandom, so the value is compressed to about half. */
 static void put_row(leveldb_writebatch_t *batch, const struct trial *t, uint64_t row, char *value)
 {
     const size_t size = t->options->value_size;
@@ -128,7 +128,7 @@ static void fill(struct trial *t)
     database_close(&database);
 }
 
-/* Opening it once more makes tables of all that is still in the log. */
+/* Fills a database. Opening it again makes tables of the rows that are still in the log. */
 static void begin(struct trial *t, unsigned number, enum subject_kind kind, int bits,
                   const struct key *keys, const struct measure_options *o)
 {
@@ -151,7 +151,7 @@ static struct key *choose(const struct trial *t, uint64_t count, bool present, u
     return keys;
 }
 
-/* ns a get. */
+/* Returns nanoseconds for each get. */
 static double time_gets(const struct database *database, const struct key *keys, uint64_t count,
                         bool present)
 {
@@ -172,7 +172,7 @@ static void ignore(void *context, const struct row *row)
     (void)context, (void)row;
 }
 
-/* All blocks are in the cache. The keys asked for are others in every round. */
+/* Measures gets with all blocks in the cache. Every round has other keys. */
 static void warm_round(struct trial *t, unsigned round)
 {
     const struct measure_options *o = t->options;
@@ -190,7 +190,7 @@ static void warm_round(struct trial *t, unsigned round)
     free(present);
 }
 
-/* Opens every table, which reads its index. */
+/* Opens every table, so that its index is in memory. */
 static void open_tables(const struct trial *t, const struct database *database)
 {
     const char *const first = "";
@@ -202,14 +202,14 @@ static void open_tables(const struct trial *t, const struct database *database)
     }
 }
 
-/* A page of filters is for more keys than a step has. */
+/* Reads all filters: a page of filters covers more keys than a step. */
 static void read_filters(const struct trial *t, const struct database *database)
 {
     for (uint64_t row = 0; t->subject.ways != NULL && row < t->options->rows; row += STEP)
         time_gets(database, &t->keys[2 * row + 1], 1, false);
 }
 
-/* The gets find the filters in memory, and no data. */
+/* Measures gets with the filters in memory, but no data. */
 static void cold_round(struct trial *t, unsigned round, bool present)
 {
     const uint64_t count = t->options->cold;
@@ -232,7 +232,7 @@ static void cold_round(struct trial *t, unsigned round, bool present)
     *sample(t, READ_FILTERS, round) = (double)(start - begin);
 }
 
-/* With the ratio to the trial without filters. */
+/* Prints a time, and its ratio to the trial without filters. */
 static void print_time(size_t row, enum column column, double unit, int decimals)
 {
     table_cells("|%.*f (%.2f)", decimals, turns_median(&samples, row, column) / unit,
@@ -259,7 +259,7 @@ static void print(const struct trial *t, const struct trial *none)
               turns_median(&samples, row, READ_FILTERS) / 1024);
 }
 
-/* The filters of the last are as large as those of bloomfile with their trailers. */
+/* The filters of the last trial are as large as bloomfile's with their trailers. */
 static void begin_all(struct trial *trials, const struct key *keys, const struct measure_options *o)
 {
     const int bits = (int)o->bits_per_key;

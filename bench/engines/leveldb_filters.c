@@ -12,7 +12,7 @@
 
 static const int group_sizes[] = { 20, 30, 40 };
 
-/* The rate in theory of a filter with k in its last byte, or with the trailer of bloomfile. */
+/* The expected rate of a filter with k in its last byte, or with the trailer of bloomfile. */
 static double theory(const char *bytes, size_t size, uint64_t keys)
 {
     struct bloomfile_view view;
@@ -69,7 +69,7 @@ void measure_filters(const struct measure_options *o)
         struct key *keys = keys_make(2 * (size_t)size * o->filters, o->sequential == 0);
         try_groups(SUBJECT_BUILTIN, bits, keys, size, o->filters);
         try_groups(SUBJECT_BLOOMFILE, bits, keys, size, o->filters);
-        /* The trailer has 8 bytes, k has one byte. */
+        /* The trailer has 8 bytes, LevelDB's k has one: 56 bits to make the sizes equal. */
         try_groups(SUBJECT_BUILTIN, bits + 56 / size, keys, size, o->filters);
         free(keys);
     }

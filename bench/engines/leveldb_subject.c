@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A filter policy that counts its answers, and keys. */
+ * A filter policy that counts lookups and their results, and the keys of bench-leveldb. */
 #include "leveldb.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "harness/bench.h"
 #include "policy.h"
 
-/* ---- a policy: what was asked is counted, and handed on */
+/* ---- a policy that counts calls and passes them on */
 
 struct subject_ways {
     const char *label;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench-rocksdb - what a filter in front of RocksDB saves, and costs
+ * bench-rocksdb - the savings and costs of a filter in front of RocksDB
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "harness/scratch.h"
 #include "rocksdb_rows.h"
 
-#define ROW_ROOM 700 /* bytes */
-#define RIBBONS  2   /* layout */
+#define ROW_ROOM 700 /* bytes on disk for each row */
+#define RIBBONS  2   /* index of "ribbon" in layouts[], counted from 1 */
 
 static uint64_t rows, gets, cold_gets, rounds, layout;
 static const char *const layouts[] = { "blocked", "ribbon", NULL };
@@ -56,15 +56,15 @@ static const struct {
     [PROCESS_BYTES] = { "RocksDB's indexes and filters in each process, KiB", 1024, 0 },
 };
 
-static struct turns measured; /* a row is a mode, a turn a round */
+static struct turns measured; /* a row for each mode, a turn for each round */
 
 static double *measured_at(enum filter_mode mode, enum figure figure, size_t round)
 {
     return turns_at(&measured, mode, figure, round);
 }
 
-/* Each mode is the first of a round as often as the others, since what comes first may find caches
- * and disk in another state. */
+/* Each mode comes first in the same number of rounds, because the first mode may find caches and
+ * disk in another state. */
 static enum filter_mode turn(unsigned place, size_t round)
 {
     return (place + round) % MODES;

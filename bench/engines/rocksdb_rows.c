@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows in RocksDB: an SST file with RocksDB's filters and one without, a database of each file, and
- * a filter of bloomfile. */
+ * Rows in RocksDB: SST files with and without RocksDB's filters, a database of each file, and a
+ * filter of bloomfile. */
 #include "rocksdb_rows.h"
 
 #include <inttypes.h>
@@ -31,8 +31,8 @@ static const char *const databases[] = { "plain", "bloom" };
 static const char *const sst_files[] = { "plain.sst", "bloom.sst" };
 static const char filter[] = "set.bloom";
 
-/* Row i has the key of 2 * i, as text that sorts as numbers do: keys of odd numbers are absent and
- * lie between the others. */
+/* Row i has the key of 2 * i, as text that sorts like the number. Keys of odd numbers are absent
+ * and lie between rows. */
 static void print_key(char key[ROW_KEY_SIZE], uint64_t number)
 {
     char text[ROW_KEY_SIZE + 8];
@@ -40,7 +40,7 @@ static void print_key(char key[ROW_KEY_SIZE], uint64_t number)
     memcpy(key, text, ROW_KEY_SIZE);
 }
 
-/* Values that do not compress: pieces of random bytes. */
+/* Returns a value that does not compress: a piece of random bytes. */
 static const char *value_of(uint64_t row)
 {
     static char pool[POOL_SIZE + ROW_VALUE_SIZE];
@@ -50,14 +50,14 @@ static const char *value_of(uint64_t row)
     return pool + row * ROW_VALUE_SIZE % POOL_SIZE;
 }
 
-/* Both of the rate of 10 bits a key in RocksDB's Bloom filter. */
+/* Both policies have the rate of RocksDB's Bloom filter with 10 bits a key. */
 static rocksdb_filterpolicy_t *policy(void)
 {
     return ribbon ? rocksdb_filterpolicy_create_ribbon(10) : rocksdb_filterpolicy_create_bloom(10);
 }
 
-/* For files with RocksDB's filters, which are used if there is a policy, of whichever size; a block
- * cache for readers. A policy is the table options' when they have taken it. */
+/* Options for files with or without RocksDB's filters, and a block cache for readers. RocksDB uses
+ * the filters of a file with any policy. The table options own the policy. */
 static rocksdb_options_t *options_for(bool filters, size_t cache_size)
 {
     rocksdb_options_t *options = rocksdb_options_create();
@@ -139,9 +139,9 @@ void rows_ingest(void)
     rocksdb_options_destroy(options);
 }
 
-/* ---- as a reader has them */
+/* ---- reading */
 
-/* As RocksDB does with its own filters, ours is read when it is opened. */
+/* Reads bloomfile's filter when it is opened, as RocksDB does with its own filters. */
 struct opened rows_open(enum filter_mode mode)
 {
     struct opened o = { .options = options_for((mode & ROCKSDB_FILTER) != 0,
@@ -210,7 +210,7 @@ uint64_t rows_process_bytes(const struct opened *o)
 
 /* ---- gets */
 
-/* Keys at random, of rows or between them; others for each seed. */
+/* Chooses random keys, of rows or between rows. Each seed gives other keys. */
 struct keys keys_choose(uint64_t count, bool present, uint64_t seed)
 {
     struct keys keys = { bench_memory(malloc(count * ROW_KEY_SIZE)),
@@ -264,7 +264,7 @@ uint64_t keys_get_batches(const struct guard *guard, const struct keys *keys)
     return found;
 }
 
-/* Seconds a key. */
+/* Returns seconds for each key. */
 double keys_time(get_all *get, const struct guard *guard, const struct keys *keys, bool present)
 {
     const double begin = bench_seconds();

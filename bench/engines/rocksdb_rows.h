@@ -11,7 +11,7 @@
 
 #include "guard.h"
 
-/* Which filters stand in the way of a get. */
+/* The filters that a get passes. */
 enum filter_mode {
     NO_FILTER,
     ROCKSDB_FILTER = 1,
@@ -20,7 +20,7 @@ enum filter_mode {
     MODES
 };
 
-/* How many rows all functions below work on; whether both filters are ribbon filters. */
+/* Sets the number of rows for all functions below, and whether both filters are ribbon filters. */
 void rows_set(uint64_t count, bool with_ribbon);
 
 /* Writes the SST file and the filters of a mode. Returns seconds. */
@@ -29,12 +29,12 @@ double rows_write(enum filter_mode mode);
 /* Makes a database of each SST file. */
 void rows_ingest(void);
 
-/* A database as a reader has it. */
+/* A database that is open for reading. */
 struct opened {
     struct guard guard;
     rocksdb_options_t *options;
-    double seconds;      /* that opening took */
-    uint64_t read_bytes; /* by it, from disks */
+    double seconds;      /* time of opening */
+    uint64_t read_bytes; /* bytes that opening read from disks */
 };
 
 struct opened rows_open(enum filter_mode mode);
@@ -43,7 +43,7 @@ void rows_close(struct opened *o);
 /* Reads all rows into the block cache. */
 void rows_warm(const struct opened *o);
 
-/* Bytes of filters on disk, and of what RocksDB keeps of its tables in memory. */
+/* Bytes of filters on disk, and bytes of memory that RocksDB uses for its tables. */
 uint64_t rows_filter_bytes(enum filter_mode mode);
 uint64_t rows_process_bytes(const struct opened *o);
 
@@ -57,11 +57,11 @@ struct keys {
 struct keys keys_choose(uint64_t count, bool present, uint64_t seed);
 void keys_free(struct keys *keys);
 
-/* How many of the keys have a row. */
+/* Returns the number of keys that have a row. */
 typedef uint64_t get_all(const struct guard *guard, const struct keys *keys);
 get_all keys_get_each, keys_get_batches;
 
-/* Seconds a key. Ends the program if an answer is wrong. */
+/* Returns seconds for each key. Ends the program if a result is wrong. */
 double keys_time(get_all *get, const struct guard *guard, const struct keys *keys, bool present);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Failing, numbers, clocks, keys. */
+ * Functions that the benchmarks share: errors, numbers, clocks, keys. */
 #include "harness/bench.h"
 
 #include <bloomfile_inspect.h>

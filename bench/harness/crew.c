@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A barrier in shared memory, and threads or fork(). */
+ * A crew of workers: a barrier in shared memory, and threads or fork(). */
 #include "harness/crew.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static void run_processes(struct worker *workers, unsigned count, struct crew_ti
     for (unsigned i = 0; i < count; i++) {
         const pid_t pid = bench_call(fork(), "fork");
         if (pid == 0) {
-            /* The others would wait for ever for one that failed. */
+            /* The parent ends if a worker fails. The rest would wait at the barrier forever. */
             bench_call(prctl(PR_SET_PDEATHSIG, SIGKILL), "follow the parent");
             run_worker(&workers[i]);
             do_task(workers[i].crew->leave, &workers[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options, a folder for files, the work, the exit status. */
+ * The main program of a benchmark: options, a folder for files, the work, the exit status. */
 #include "harness/program.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "harness/scratch.h"
 
-#define FIRST 256 /* of the options, among what getopt_long() returns */
+#define FIRST 256 /* getopt_long() returns this for the first option */
 
 static bool takes_argument(const struct bench_option *o)
 {
@@ -26,7 +26,7 @@ static bool has_quick(void)
     return quick;
 }
 
-/* The values behind an option's meaning. */
+/* Prints the values of an option, after its meaning. */
 static void print_values(FILE *out, const struct bench_option *o)
 {
     const char *between = ": ";
@@ -59,7 +59,7 @@ _Noreturn static void show_help(bool wanted)
     exit(wanted ? 0 : BENCH_TROUBLE);
 }
 
-/* false: it is none of the words. */
+/* Returns false if the argument is not a word of the option. */
 static bool take(const struct bench_option *o, const char *argument)
 {
     if (o->words == NULL) {
@@ -72,7 +72,7 @@ static bool take(const struct bench_option *o, const char *argument)
     return false;
 }
 
-/* Sets all values, and returns DIRECTORY, or NULL. */
+/* Sets all values. Returns DIRECTORY, or NULL. */
 static const char *read_options(int argc, char **argv)
 {
     struct option words[PROGRAM_OPTIONS + 3] = { 0 }, *next = words;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The definitions of a benchmark that is a program of its own; main() is in program.c.
+ * The description of a benchmark that is a program of its own. main() is in program.c.
  */
 #ifndef BLOOMFILE_BENCH_PROGRAM_H
 #define BLOOMFILE_BENCH_PROGRAM_H
@@ -12,11 +12,11 @@
 #define MOST_TURNS      101
 
 struct bench_option {
-    const char *name, *what; /* the name without the "--"; NULL: there are no more */
+    const char *name, *what; /* the name without "--"; NULL ends the list */
     uint64_t *value;
-    uint64_t usual, quick;    /* where it is not given: without --quick, and with; 0: no other */
-    uint64_t least, most;     /* most 0: it takes no number, and sets 1 */
-    const char *const *words; /* it takes one of these, and sets its index from 1; 0: not given */
+    uint64_t usual, quick;    /* defaults, without and with --quick; a `quick` of 0 is as `usual` */
+    uint64_t least, most;     /* range of the number; if `most` is 0, a flag that sets 1 */
+    const char *const *words; /* the allowed words: sets the index, counted from 1 */
 };
 
 #define OPTION_FLAG(its_name, variable, meaning)                                                   \
@@ -33,13 +33,13 @@ struct bench_option {
         .name = (its_name), .value = (variable), .words = (list), .what = (meaning)                \
     }
 
-/* There is --quick if an option has another value then, and --help. */
+/* Every benchmark has --help, and --quick if an option has another default with it. */
 struct benchmark {
-    const char *what; /* it does, in whole lines */
+    const char *what; /* description, in whole lines */
     struct bench_option options[PROGRAM_OPTIONS + 1];
-    uint64_t (*room)(void); /* bytes of files; NULL: it makes none */
-    const char *where;      /* the usual place for files; NULL: $TMPDIR, or /var/tmp */
-    void (*run)(void);      /* in a new folder for files */
+    uint64_t (*room)(void); /* bytes of files; NULL if it makes no files */
+    const char *where;      /* default place for files; if NULL, $TMPDIR or /var/tmp */
+    void (*run)(void);      /* runs in a new folder for files */
 };
 
 extern const struct benchmark benchmark;

@@ -8,18 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes the file, which nobody has mapped, out of the page cache, as far as the file system lets
- * it. 0, or an errno. */
+/* Drops a file from the page cache, as far as the file system allows it. No process may have it
+ * mapped. Returns 0 or an errno. */
 int residence_drop(const char *path);
 
-/* How many pages of the file are in the page cache; *error: 0 or an errno. */
+/* The number of pages of the file in the page cache. *error is 0 or an errno. */
 size_t residence_pages(const char *path, int *error);
 
-/* Does so with all files in a folder, and in those in it. *stayed: which share of their pages is in
- * the page cache still. 0, or an errno. */
+/* Drops all files of a folder and its subfolders. *stayed is the share of their pages that is still
+ * in the page cache. Returns 0 or an errno. */
 int residence_drop_all(const char *folder, double *stayed);
 
-/* How many bytes this process has had read from disks; 0 if the system does not tell. */
+/* The bytes that the kernel read from disks for this process; 0 if that is unknown. */
 uint64_t residence_read_bytes(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The folder has a keeper: a process that outlives the program and its terminal, and waits for the
- * other end of a pipe to be closed. So signals need no handlers, and SIGKILL is one of them.
+ * The folder for files. Its keeper removes it: a process that outlives the program and its
+ * terminal, and waits until the other end of a pipe is closed. So the program needs no signal
+ * handlers, and the folder is removed even after SIGKILL.
  */
 #include "harness/scratch.h"
 
@@ -51,7 +52,7 @@ _Noreturn static void keep(const char *path, int pipe)
     _exit(0);
 }
 
-/* At an end by exit() the folders are gone before the program. */
+/* At exit(), waits for the keeper, so that the folder is gone before the program ends. */
 static void dismiss_keeper(void)
 {
     if (getpid() != owner)
@@ -76,7 +77,7 @@ static void check_room(const char *where, uint64_t room)
     }
 }
 
-/* Processes that the program starts inherit the pipe: the folder stays while they may use it. */
+/* Processes that the program starts inherit the pipe, so the folder stays as long as they run. */
 static void start_keeper(void)
 {
     int ends[2];

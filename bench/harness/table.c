@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tables, kept as text until they are complete, and figures for them. */
+ * Tables, which are kept as text until they are complete, and the figures in them. */
 #include "harness/table.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ void table_row(const char *format, ...)
     fputc('\n', table.out);
 }
 
-/* The cell at *at, without the spaces around it; the next one is at *at then. */
+/* Returns the cell at *at, without spaces around it. Moves *at to the next cell. */
 static char *next_cell(char **at)
 {
     char *cell = strsep(at, "|");
@@ -74,7 +74,7 @@ static void print_rule(const unsigned *width, const bool *right, unsigned column
     puts("|");
 }
 
-/* One pass measures, the next prints. */
+/* Goes over the table. The first pass measures widths, the second prints. */
 static void pass(unsigned *width, bool *right, bool print)
 {
     char *copy = bench_memory(strdup(table.text)), *rest = copy;
@@ -131,7 +131,7 @@ int table_status(void)
     return missed ? BENCH_MISSED : 0;
 }
 
-/* ---- a cube of figures, by turn, row and figure */
+/* ---- figures of all turns: an array by turn, row and figure */
 
 struct turns turns_new(size_t rows, size_t figures, size_t turns)
 {

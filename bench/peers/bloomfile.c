@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile's own contenders: a sealed file of each layout, mapped and verified, and a live one.
+ * bloomfile's own contenders: a sealed file of each layout, mapped and verified, and a live file.
  *
- * Sealed files lie in the working directory. One that gets no keys is taken as it lies there,
- * damaged or not: so processes with different kernels use the same file. BLOOMFILE_KERNEL names the
- * kernel, and a contender that has another is none.
+ * Sealed files are in the working directory. If a contender gets no keys, it opens the file that is
+ * already there, damaged or not, so processes with different kernels use the same file.
+ * BLOOMFILE_KERNEL names the kernel. A contender fails if it has another kernel.
  */
 #include "peers/contender.h"
 
@@ -49,7 +49,7 @@ static bool has_the_kernel(const bloomfile_filter *f)
     return wanted == NULL || strcmp(wanted, name) == 0;
 }
 
-/* Maps every page. */
+/* Touches every page, so that it is mapped. */
 static void warm_up(const bloomfile_filter *f)
 {
     size_t size;
@@ -90,7 +90,7 @@ static void *create_live(unsigned layout, uint64_t capacity, double bits_per_key
     struct subject *s = create(layout, capacity, bits_per_key, form);
     if (s == NULL)
         return NULL;
-    s->params.memory = 0; /* for builders only */
+    s->params.memory = 0; /* only builders accept it */
     snprintf(s->path, sizeof s->path, "live-%ld.bloom", (long)getpid());
     int error = bloomfile_create(&s->f, s->path, &s->params, 0);
     unlink(s->path);
@@ -141,7 +141,7 @@ static bool seal(void *filter)
     bloomfile_builder_free(s->builder);
     s->builder = NULL;
     int error = bloomfile_open(&s->f, s->path, BLOOMFILE_OPEN_VERIFY_FULL);
-    if (error == BLOOMFILE_EPAGE) { /* lookups in doubt are wanted */
+    if (error == BLOOMFILE_EPAGE) { /* for measuring lookups in a damaged file */
         error = bloomfile_open(&s->f, s->path, 0);
         if (error == 0)
             bloomfile_verify(s->f, 1, NULL);
@@ -177,7 +177,7 @@ static void add_batch(void *filter, const struct keyset *keys)
 static inline size_t look_up(const void *filter, const struct keyset *keys, const bool acting)
 {
     const bloomfile_filter *f = ((const struct subject *)filter)->f;
-    const struct keyset all = *keys; /* which calls cannot change */
+    const struct keyset all = *keys; /* a local copy, which calls cannot change */
     size_t found = 0;
     for (size_t i = 0; i < all.count; i++) {
         const bool hit = all.digests != NULL

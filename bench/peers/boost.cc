@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Boost.Bloom: blocked filters of 256 and 512 bits a block, a bit in each of their 8 words.
+ * Boost.Bloom: blocked filters with blocks of 256 and 512 bits, and a bit in each of their 8 words.
  */
 #include <boost/bloom.hpp>
 

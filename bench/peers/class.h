@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A contender of a class, which takes digests, keys as bytes, or both. Where it takes digests
- * alone, bytes are hashed as ours are.
+ * A contender from a C++ class, which takes digests, keys as bytes, or both. If it takes only
+ * digests, bytes are hashed by bloomfile's hash.
  *
- * The class has a constructor (capacity, bits_per_key[, form]), which throws a text if it cannot,
- * add(), has() and bytes(); it may have add_many(), has_many() (how many of them), and finish().
+ * The class has add(), has(), bytes() and a constructor (capacity, bits_per_key[, form]), which
+ * throws a text on an error. It may have add_many(), has_many(), which returns the number of hits,
+ * and finish().
  */
 #ifndef BLOOMFILE_BENCH_CLASS_H
 #define BLOOMFILE_BENCH_CLASS_H
@@ -23,7 +24,7 @@
 namespace
 {
 
-/* Zeroed bytes that begin with a cache line, each page mapped. */
+/* Zeroed memory, aligned to a cache line, with every page mapped. */
 struct lines_free {
     void operator()(char *data) const
     {
@@ -47,8 +48,8 @@ using lines = std::unique_ptr<char, lines_free>;
     return bloomfile_hash(0, key.data, key.size);
 }
 
-/* What a class is given: digests, if it takes these and the keys are such; else bytes, or their
- * hashes. */
+/* The calls of a class: with digests if it takes them and the keys are digests, otherwise with
+ * bytes or their hashes. */
 template <class F> struct its {
     static constexpr bool takes_digests = requires(F f, uint64_t key)
     {
@@ -122,7 +123,7 @@ template <class F> struct its {
         return found;
     }
 
-    /* Hands on a batch at a time. */
+    /* Calls `what` for one batch after the other. */
     template <class Do> static void batches(const keyset *keys, Do what)
     {
         for (size_t first = 0, n; first < keys->count; first += n) {

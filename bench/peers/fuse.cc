@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Binary fuse filters of xor_singleheader: fingerprints of 8 bits, or of 16 if there is room for
- * them; made of all keys at once, and never changed.
+ * Binary fuse filters of xor_singleheader, with fingerprints of 8 bits, or of 16 if there is room.
+ * They are built from all keys and cannot be changed.
  */
 #include <binaryfusefilter.h>
 

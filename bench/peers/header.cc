@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile through bloomfile.hpp: with its lookups compiled into the caller, where that is
- * compiled for this machine's instructions, and without. In the first case also with lookups of
- * bloomfile_inline.h.
+ * bloomfile through bloomfile.hpp. The file is compiled twice: for this machine's instructions,
+ * which compiles lookups into the caller, and for all machines, with calls. The first program also
+ * has lookups of bloomfile_inline.h.
  */
 #include <bloomfile.hpp>
 #include <bloomfile_inline.h>
@@ -97,8 +97,8 @@ struct filter {
     bool finish()
     {
         builder.write(PATH, bloomfile::write_flags::replace);
-        f = bloomfile::filter<bloomfile::bytes>(
-            PATH, bloomfile::open_flags::verify_full | bloomfile::open_flags::prefault);
+        f = bloomfile::filter<bloomfile::bytes>(PATH, bloomfile::open_flags::verify_full |
+                                                          bloomfile::open_flags::prefault);
         return unlink(PATH) == 0;
     }
 

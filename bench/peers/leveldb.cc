@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * LevelDB: a classic filter of positions from a 32-bit hash, made of all keys at once.
+ * LevelDB: a classic filter with positions from a 32-bit hash, made from all keys in one call.
  */
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
@@ -19,15 +19,15 @@ using leveldb::Slice;
 
 constexpr double MOST_BITS = 4294967296.0;      /* positions have 32 bits */
 constexpr uint64_t MOST_KEYS = 1 << 27;         /* 2 GiB of slices */
-constexpr size_t MOST_BYTES = 1 << 30;          /* of keys that wait */
-constexpr size_t longest[] = { 8, 16, 60, 80 }; /* key of each form */
+constexpr size_t MOST_BYTES = 1 << 30;          /* bytes of keys that wait */
+constexpr size_t longest[] = { 8, 16, 60, 80 }; /* the longest key of each form */
 
 struct filter {
     static constexpr const char *name = "LevelDB";
 
     std::unique_ptr<const leveldb::FilterPolicy> policy;
     size_t capacity;
-    std::string text; /* of the keys that wait; never moves */
+    std::string text; /* bytes of the keys that wait; it is never reallocated */
     std::vector<Slice> waiting;
     std::string bits;
 
@@ -44,9 +44,9 @@ struct filter {
         waiting.reserve(capacity);
     }
 
-    /* Makes a filter as large as that of all keys, of those that wait, and joins it to what there
-     * is. One of the keys takes the places of those that are elsewhere: it sets no bit that is not
-     * set. */
+    /* Makes a filter from the waiting keys, as large as a filter of all keys, and ORs it into the
+     * bits. The size depends on the number of keys, so a repeated key, which sets no new bit, fills
+     * the places of all other keys. */
     void build_part()
     {
         std::string part;

@@ -11,7 +11,7 @@
 
 #include "peers/contender.h"
 
-#define VERSION   "1.6" /* the header does not tell */
+#define VERSION   "1.6" /* the header has no version */
 #define FEWEST    1000
 #define LN2       0.693147180559945
 #define MOST_BITS INT_MAX
@@ -31,7 +31,9 @@ static bool possible(uint64_t capacity, double bits_per_key)
     return false;
 }
 
-/* Size and hashes follow from the rate: it is that of an ideal filter with these bits per key. */
+/* libbloom computes size and hashes from a rate: the rate of an ideal filter with these bits per
+ * key.
+ */
 static void *create(unsigned variant, uint64_t capacity, double bits_per_key, enum key_form form)
 {
     (void)variant;

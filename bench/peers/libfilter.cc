@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * libfilter: a split block filter, 256 bits a block and a bit in each of its 8 words. Its memory is
- * ours, so that it is in pages of the same size as all others'.
+ * libfilter: a split block filter, with blocks of 256 bits and a bit in each of their 8 words. This
+ * file allocates its memory, so that it has pages of the same size as the other contenders.
  */
 #include <filter/block.h>
 

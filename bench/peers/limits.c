@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The limits of the machine, as contenders that answer nothing: reading and changing random lines
- * of a mapped file as large as a filter, hashing alone.
+ * The limits of the machine, as contenders that look up nothing: reading and changing random lines
+ * of a mapped file as large as a filter, and hashing alone.
  *
- * The loops over lines stream through the same digests as lookups do, and find the line by the same
- * multiplication. What they return depends on all they read.
+ * The loops over lines read the same digests as lookups do, and find the line by the same
+ * multiplication. Their results depend on all bytes that they read, so the compiler drops no load.
  */
 #include "peers/contender.h"
 
@@ -28,10 +28,10 @@
 struct area {
     uint64_t (*lines)[WORDS];
     uint64_t count;
-    unsigned ahead; /* of the line that is read, others are asked for */
+    unsigned ahead; /* prefetches the line of the digest so many places later */
 };
 
-/* The mapping that all areas of one size share. */
+/* The mapping, which all areas of the same size share. */
 static struct {
     uint64_t (*lines)[WORDS];
     uint64_t count;
@@ -40,7 +40,7 @@ static struct {
 
 /* ---- making areas */
 
-/* No two words are equal, so that nothing can share or compress pages. */
+/* Writes words that all differ, so that the host cannot share or compress pages. */
 static void write_file(int fd, uint64_t bytes)
 {
     static uint64_t piece[PIECE / sizeof(uint64_t)];
@@ -127,7 +127,8 @@ static size_t read_words(const void *filter, const struct keyset *keys)
     return (size_t)sum;
 }
 
-/* Reads the lines of a batch, prefetching only within the batch. Returns a sum of what it read. */
+/* Reads the lines of a batch, prefetching only within the batch. Returns a sum of the words read.
+ */
 static uint64_t read_batch(const struct area *a, const uint64_t *digests, size_t n)
 {
     const size_t ahead = a->ahead < n ? a->ahead : n;
@@ -177,8 +178,8 @@ static void change_ahead(void *filter, const struct keyset *keys)
         change(a, digests[i]);
 }
 
-/* Words of a line by locked instructions, as those change a filter who are not alone: what a key
- * costs them whose bits lie in so many words. */
+/* Changes words of a line by locked instructions: the cost of a key for a writer that shares the
+ * filter, if the key's bits are in so many words. */
 static inline void lock_words(const struct area *a, const struct keyset *keys, size_t words)
 {
     const uint64_t *digests = keys->digests;

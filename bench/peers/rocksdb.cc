@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * RocksDB: a blocked filter, FastLocalBloom (format_version 5), as the library was compiled. Its
- * AVX2 code is there only if it was compiled for such machines, which Debian does not do; so this
- * is built twice if there is such a library, with COMPILED_FOR in the second one's name.
+ * RocksDB: a blocked filter, FastLocalBloom (format_version 5). It has AVX2 code only if the
+ * library was compiled for AVX2, and Debian's is not. If there is a library with AVX2, this file is
+ * also built with that, and COMPILED_FOR is part of the name.
  */
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice.h>
@@ -12,8 +12,8 @@
 
 #include "peers/class.h"
 
-/* The public header leaves these undefined. Calls depend on the order of the virtual functions,
- * which is this in 7.0 to 9.5. */
+/* The public header does not define these classes. Calls depend on the order of their virtual
+ * functions, which is the same in 7.0 to 9.5. */
 #if ROCKSDB_MAJOR < 7 || ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR > 905
 #error "this knows RocksDB 7.0 to 9.5 only"
 #endif
@@ -47,7 +47,7 @@ using namespace ROCKSDB_NAMESPACE;
 
 constexpr double MOST_BYTES = 0xffffffc0;
 constexpr size_t BATCH = 32;  /* the most keys of a call */
-constexpr size_t TRAILER = 5; /* after the bits: marks what filter it is */
+constexpr size_t TRAILER = 5; /* bytes after the bits, with the kind of the filter */
 
 #ifndef COMPILED_FOR
 #define COMPILED_FOR ""
@@ -78,8 +78,7 @@ struct filter {
         builder->AddKey(Slice(key.data, key.size));
     }
 
-    /* The library's own memory is not aligned to cache lines: a copy that is makes lookups faster.
-     */
+    /* Copies the filter to memory that is aligned to cache lines, which makes lookups faster. */
     bool finish()
     {
         std::unique_ptr<const char[]> made;

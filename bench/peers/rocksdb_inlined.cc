@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * RocksDB's two filters from the headers of its source, without the calls around them:
- * FastLocalBloom of tables, with AVX2, and DynamicBloom of memtables, which takes adds from many at
- * once.
+ * FastLocalBloom of tables, with AVX2, and DynamicBloom of memtables, to which several threads may
+ * add.
  */
 #include <memory/arena.h>
 #include <rocksdb/version.h>
@@ -72,8 +72,8 @@ struct fast_local {
     }
 };
 
-/* Its hashes have 32 bits: the lower half of a digest. A batch asks for the lines of a group first,
- * by the one function that it has for that. */
+/* DynamicBloom has hashes of 32 bits: the lower half of a digest. A batch prefetches the lines of a
+ * group first, by the filter's own function. */
 struct dynamic {
     static constexpr const char *name = "RocksDB DynamicBloom";
     static constexpr uint32_t probes = 6; /* as in memtables */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program around contenders. It reads requests, a line each, and answers each with a line:
- * "ok A B", "none" if the contender has no such function, or "no" if it failed and said why.
+ * The program around contenders. It reads requests, one on each line, and answers each with a line:
+ * "ok A B"; "none" if the contender has no such function; "no" after an error, whose reason it
+ * prints to standard error.
  *
- *     name INDEX                           its name, a tab, its version; "none" beyond the last
- *     queries FORM KEYS COUNT              makes COUNT present and COUNT absent keys to look up
+ *     name INDEX                           its name, a tab, its version; "none" after the last
+ * index queries FORM KEYS COUNT              makes COUNT present and COUNT absent keys to look up
  *     create INDEX KEYS BITS FORM          a filter for KEYS keys of BITS bits each; A: seconds
  *     add INDEX one|batch COUNT            adds the next keys; A: seconds
- *     again INDEX one|batch COUNT          adds keys from the first one on, which are there
+ *     again INDEX one|batch COUNT          adds the first COUNT keys again
  *     finish INDEX                         A: seconds, B: bytes of the filter
- *     lookup INDEX HOW present|absent      A: seconds, B: how many may be there
+ *     lookup INDEX HOW present|absent      A: seconds, B: number of hits
  *     drop INDEX
  *
- * HOW: one (a call a key), acting (so, with a branch on each answer), batch, or the number
- * of keys of a batch.
+ * HOW is one (a call for each key), acting (the same, with a branch on each result), batch, or the
+ * number of keys in a batch.
  *
- * Times are those of the processor, so that what else runs on its core does not count. Making keys
- * is never timed. The program ends when there are no more requests.
+ * Times are processor times, so other programs on the same core do not count. Making keys is not
+ * timed. The program ends at the end of its input.
  */
 #include "peers/contender.h"
 
@@ -32,23 +33,23 @@
 #include "harness/bench.h"
 
 #define MOST  32
-#define CHUNK 65536 /* keys made at a time while adding */
+#define CHUNK 65536 /* keys made before they are added */
 #define WORD  16
 
 #define KEYSETS_FORMS 4
 
-/* ---- keys, which follow from their number alone, so that all contenders get the same ones */
+/* ---- keys, which depend only on their number, so that all contenders get the same keys */
 
 #define SAMPLE_SEED 1
 #define MOST_WORDS  10
 
-/* The arrays of a set, which it shows as constants. */
+/* A set and its arrays, which the set has as constants. */
 struct store {
     struct keyset set;
     uint64_t *digests;
     struct keyset_key *keys;
     char *bytes;
-    size_t used; /* of bytes */
+    size_t used; /* bytes used */
 };
 
 static const struct {
@@ -60,7 +61,7 @@ static const struct {
     [KEYS_MIXED] = { 20, 80 },
 };
 
-/* Room for keys. */
+/* Makes room for `room` keys. */
 static struct keyset *keysets_new(enum key_form form, size_t room)
 {
     struct store *s = bench_memory(calloc(1, sizeof *s));
@@ -89,7 +90,7 @@ static uint64_t digest_of(uint64_t number, uint64_t seed)
     return XXH3_64bits_withSeed(&number, sizeof number, seed);
 }
 
-/* Writes the key's bytes; the first eight tell all keys apart. */
+/* Writes the bytes of a key. The first eight bytes differ between all keys. */
 static size_t write_key(char *to, enum key_form form, uint64_t number)
 {
     const uint64_t digest = digest_of(number, 0);
@@ -122,7 +123,7 @@ static struct store *empty(struct keyset *set, size_t count)
     return s;
 }
 
-/* Keys first .. first + count - 1. */
+/* Fills a set with keys first .. first + count - 1. */
 static void keysets_range(struct keyset *set, uint64_t first, size_t count)
 {
     struct store *s = empty(set, count);
@@ -130,7 +131,7 @@ static void keysets_range(struct keyset *set, uint64_t first, size_t count)
         put(s, i, first + i);
 }
 
-/* `count` of the keys 0 .. below - 1, chosen at random, in random order. */
+/* Fills a set with `count` random keys of 0 .. below - 1, in random order. */
 static void keysets_sample(struct keyset *set, uint64_t below, size_t count)
 {
     struct store *s = empty(set, count);
@@ -175,14 +176,14 @@ static void create(unsigned i, uint64_t keys, double bits, enum key_form form)
         ok(bench_processor_seconds() - start, 0);
 }
 
-/* 0: not in batches */
+/* The keys in a batch; 0 for one by one. */
 static size_t batch_of(const char *how)
 {
     const size_t batch = strcmp(how, "batch") == 0 ? KEYSET_BATCH : strtoul(how, NULL, 10);
     return batch < KEYSET_BATCH ? batch : KEYSET_BATCH;
 }
 
-/* Adds `count` keys from the one numbered `first` on, if there is such a call. */
+/* Adds `count` keys from number `first` on, if the contender has such a call. */
 static bool add(unsigned i, const char *word, uint64_t first, uint64_t count)
 {
     struct filter *f = &filters[i];
@@ -245,7 +246,7 @@ static void drop(unsigned i)
     ok(0, 0);
 }
 
-/* Of a filter that is there. */
+/* Serves a request for an existing filter. */
 static bool serve_filter(const char *line, unsigned i)
 {
     char how[WORD], which[WORD];
@@ -253,7 +254,7 @@ static bool serve_filter(const char *line, unsigned i)
     if (sscanf(line, "add %*u %15s %" SCNu64, how, &count) == 2) {
         filters[i].added += add(i, how, filters[i].added, count) ? count : 0;
     } else if (sscanf(line, "again %*u %15s %" SCNu64, how, &count) == 2) {
-        if (contenders[i].finish != NULL) /* it may count them, or keep them all */
+        if (contenders[i].finish != NULL) /* a builder may count or keep repeated keys */
             puts("none");
         else
             add(i, how, 0, count);

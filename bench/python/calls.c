@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calls in C that bench-python's figures stand beside, timed without Python between them, for
- * ctypes in the same process. Times are in seconds; a negative one is an error.
+ * The calls in C with which bench-python compares its figures, timed without Python in between.
+ * bench-python calls them by ctypes. Times are in seconds; a negative time is an error.
  */
 #include <bloomfile.h>
 
@@ -22,7 +22,7 @@ void calls_close(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-/* Keys that lie one behind the other, each as far as its end. */
+/* Makes keys of consecutive bytes: ends[i] is the end of key i. */
 struct bloomfile_key *calls_keys(const char *bytes, const uint64_t *ends, size_t n)
 {
     struct bloomfile_key *keys = malloc((n + 1) * sizeof *keys);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tools on lines like URLs, about 60 bytes each, next to other programs that read or sort them; and patches.
+"""The tools on lines like URLs, about 60 bytes each, compared with other programs that read or sort them; and patches.
 
-All commands of a table take turns, and their medians are printed, in Markdown. The exit status is 1 if a figure
-misses its target, and 2 if the work could not be done, or an answer is wrong.
+All commands of a table take turns. Their medians are printed in Markdown. The exit status is 1 if a figure misses its
+target, and 2 after an error or a wrong result.
 """
 
 import argparse
@@ -21,13 +21,13 @@ import subprocess
 import report
 from report import print_table, trouble, verdict
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent  # bench-genkeys and bench-run are there too
+PROGRAMS = pathlib.Path(__file__).resolve().parent  # with bench-genkeys and bench-run
 TOOLS = PROGRAMS.parent / "tools"
-SECONDS, PROCESSOR, PEAK = range(3)  # of what bench-run writes
+SECONDS, PROCESSOR, PEAK = range(3)  # columns of bench-run's output
 
 
 class Bench:
-    """A folder for files, and what commands took in it."""
+    """A folder for files, and the times and memory of the commands run in it."""
 
     def __init__(self, work):
         self.work, self.runs = work, {}
@@ -39,7 +39,7 @@ class Bench:
                            stdout=out, check=True)
 
     def read(self, path):
-        """The lines of the tables that follow; now they are in the page cache."""
+        """Reads the lines of the next tables, so that they are in the page cache."""
         with open(path, "rb") as file:
             blocks = list(map(lambda block: (len(block), block.count(b"\n")),
                               iter(lambda: file.read(1 << 20), b"")))
@@ -58,7 +58,7 @@ class Bench:
         return done.returncode
 
     def run_on(self, path, name, *command, **how):
-        """The same with the lines of a file as input, or if there is none, of the generator by a pipe."""
+        """run() with the lines of a file as input, or without a file, the lines of the generator through a pipe."""
         if path:
             with open(path, "rb") as source:
                 return self.run(name, *command, source=source, **how)
@@ -70,14 +70,14 @@ class Bench:
         return statistics.median(run[figure] for run in self.runs[name])
 
     def ratio(self, name, to):
-        """How many times as long as another command, turn by turn."""
+        """The time relative to another command, turn by turn."""
         return statistics.median(a[SECONDS] / b[SECONDS] for a, b in zip(self.runs[name], self.runs[to]))
 
     def peak(self, name):
         return self.median(name, PEAK) / 1024
 
     def row(self, label, name, *ratios, kept=None):
-        """Cells of a command; `ratios` stand in the middle."""
+        """Returns the cells of a command, with `ratios` in the middle."""
         seconds = self.median(name, SECONDS)
         return [label, f"{seconds:.3f}", f"{self.lines / seconds / 1e6:.2f}",
                 f"{self.bytes / seconds / 1e9:.2f}", *[f"{ratio:.2f}" for ratio in ratios],
@@ -93,14 +93,14 @@ class Bench:
               f"{self.bytes / self.lines:.1f} bytes each; medians of {runs} runs\n")
 
 
-# ---- query: bfquery on lines of which every other one is in the filter, and bfcreate on them all, beside wc -l;
-# and on far fewer lines beside grep -F -x -f
+# ---- query: bfquery on lines of which every other line is in the filter, and bfcreate on all lines, compared with wc -l;
+# and on far fewer lines compared with grep -F -x -f
 
-SLOWER = 2  # times as slow as wc -l, at most, with two threads
+SLOWER = 2  # target: the most time relative to wc -l, with two threads
 
 
 def query_table(b, count, runs, commands, rows):
-    """The filter is of every other line; of the others not more are found than its rate allows."""
+    """The filter has every other line. Of the remaining lines, at most as many are found as its rate allows."""
     lines, half = b.work / "lines", b.work / "half.bloom"
     b.generate(lines, count)
     b.read(lines)
@@ -137,12 +137,12 @@ def query(o):
                 [("wc -l", "wc", False), ("bfquery", "all", False), ("grep -F -x -f", "grep", False)])
 
 
-# ---- create: bfcreate, which nobody tells the number of lines, from a file and from a pipe, beside wc -l and
-# Debian's `bloom create` and `bloom insert`, which are told it
+# ---- create: bfcreate, without the number of lines, from a file and from a pipe, compared with wc -l and with
+# Debian's `bloom create` and `bloom insert`, which need the number of lines
 
-MEMORY = 256  # MiB, of the rows with --memory
-ALLOWED = 8  # MiB more than that: the program itself
-TIMES = 10  # as fast as bloom, at least
+MEMORY = 256  # MiB: --memory of these rows
+ALLOWED = 8  # MiB above --memory, for the program itself
+TIMES = 10  # target: the least speed relative to bloom
 
 
 def equal(what, got, wanted):
@@ -151,7 +151,7 @@ def equal(what, got, wanted):
 
 
 def json_number(b, path, name):
-    """Of the header or else the first record; the exit status tells of the filter."""
+    """Returns a number of the header, or else of the first record. The exit status depends on the filter."""
     text = subprocess.run([TOOLS / "bfinspect", "--report", "-", path], stdout=subprocess.PIPE, check=False).stdout
     told = json.loads(text)
     return (told["records"][0] | told["header"])[name]
@@ -194,10 +194,10 @@ def create(o):
     create_table(b, None, o.runs)
 
 
-# ---- ribbon: bfcreate -l ribbon beside blocked, from a file, in little memory, with one thread and two
+# ---- ribbon: bfcreate -l ribbon compared with blocked, from a file, in little memory, with one thread and two
 
-LONGER = 1.2  # times as long as blocked, at most
-SHARED = 1.7  # times as fast with two threads, at least
+LONGER = 1.2  # target: the most time relative to blocked
+SHARED = 1.7  # target: the least speed of two threads relative to one
 
 
 def ribbon(o):
@@ -227,18 +227,18 @@ def ribbon(o):
                   verdict(faster >= SHARED)]])
 
 
-# ---- common: the lines that two files have in common, by bfcommon in bounded memory and by sorting both. Each file
-# has exactly one line in a hundred of the other, spread all over it.
+# ---- common: the common lines of two files, by bfcommon in bounded memory and by sorting both files. Each file has
+# exactly one line in a hundred of the other file, spread evenly.
 
 
 def common(o):
     b = Bench(o.scratch(o.folder, o.lines * 320 + 16000000))
     a, c = b.work / "a", b.work / "b"
-    # Lines 99, 198 ... and 100, 200 ...: those they share are the multiples of 9900.
+    # Lines 99, 198 ... and 100, 200 ...: the common lines are the multiples of 9900.
     b.generate(a, o.lines, 99, 99)
     b.generate(c, o.lines, 100, 100)
     shared = o.lines // 100
-    # As comm -12 <(sort a) <(sort b), in one pipeline that ends all at once; both sort at the same time.
+    # comm -12 <(sort a) <(sort b), as one pipeline, so that all of its processes end together. Both sorts run concurrently.
     sorting = ('sort -S "$2M" -T "$1" "$1/a" | '
                '{ sort -S "$2M" -T "$1" "$1/b" | comm -12 /dev/fd/3 -; } 3<&0')
     for name, *command in (("bfcommon", TOOLS / "bfcommon", "-q", "--memory", f"{o.memory}Mi", "--temp",
@@ -264,7 +264,7 @@ def common(o):
                  ">peak RSS, MiB", "verdict"], rows)
 
 
-# ---- keys: forms of keys and of output, compared with commands that do the same without bloomfile
+# ---- keys: forms of keys and of output, compared with other commands for the same work
 
 TIMES_JQ = 20  # the target: jq's processor time divided by ours
 WORDS = 'naïve 東京 😀 say \\"yes\\" line\\nbreak the of a in for filter every plain word'.split(" ")
@@ -274,7 +274,7 @@ MARKS = 'NR == FNR { listed[$0]; next } { print ($0 in listed) + 0 "\\t" $0 }'
 
 
 def make_keys(b, documents, lines):
-    """Writes documents of 2 KB, a tenth with the same text; lines; their SHA-1 in either case; names, half below listed domains."""
+    """Writes documents of 2 KB, a tenth with equal text; lines; their SHA-1 in both cases; names, half in listed domains."""
     chance = random.Random(38)
     with open(b.work / "json", "w", encoding="utf-8") as out:
         for i in range(documents):
@@ -341,7 +341,7 @@ def keys(o):
 # must take: `entropy` is the logarithm of the number of ways to choose so many of all bits; `by block` the same of those
 # blocks, of so many changes in each, and of which cells these are, where only cells that are 0 can be set, and 1 cleared
 
-MORE = 1.05, 64  # times the entropy, and bytes
+MORE = 1.05, 64  # target: the entropy times this, plus these bytes
 GB_A_SECOND = 1.0
 CHANGES = (("0.01 % more", 0, 1e-4), ("1 % more", 0, 1e-2), ("10 % more", 0, 1e-1),
            ("1 % others", 1e-2, 1e-2))
@@ -352,7 +352,7 @@ def log_choose(n, k):
 
 
 def changes_of(path, other):
-    """Bits, changed bits, and bytes that they take: of all bits, and by block."""
+    """Returns the number of bits, of changed bits, and the bytes that the changes need: over all bits, and by block."""
     old, new = (path.read_bytes()[4096:] for path in (path, other))
     size = int.from_bytes(path.read_bytes()[80:88], "little")
     changed, by_block = 0, 0.0
@@ -414,7 +414,7 @@ def deltas(o):
 # ----
 
 
-CASES = {  # the function, and its numbers: letter, name, usual value, what it is
+CASES = {  # the function, and its numbers: letter, name, default, meaning
     "query": (query, [("n", "lines", 10**8, "lines"), ("g", "few", 200000, "lines for grep"),
                       ("r", "runs", 3, "runs")]),
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Bits a key of a growing series, for several ways to grow, beside one filter that knew the number of keys.
+"""Bits a key of a growing series, for several ways to grow, compared with one filter for a known number of keys.
 
-Nothing is built: sizes are those that the library gives each layer, and every run says the same. In Markdown.
+Prints Markdown. Nothing is built: the library computes the size of each layer, so every run prints the same.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import report
 LIBRARY = pathlib.Path(__file__).resolve().parent.parent / "lib" / "libbloomfile.so"
 LAYOUTS = {"blocked": 1, "classic": 2}
 KEYS = [10**e for e in range(4, 11)]
-FIRSTS = [10**4, 10**6]  # keys that the first layer is for; the latter is the default
+FIRSTS = [10**4, 10**6]  # capacities of the first layer; the second is the default
 RATES = [0.01, 0.001]
 FACTORS = [2, 4]
 TIGHTENINGS = {"1/2": 1 / 2, "3/4": 3 / 4, "7/8": 7 / 8}
@@ -29,7 +29,7 @@ def theory(keys, rate):
 
 
 def of_library(path):
-    """Bits of a filter; infinitely many if digests of 64 bits are too few for so low a rate."""
+    """Bits of a filter; infinity if digests of 64 bits are too few for so low a rate."""
     library = ctypes.CDLL(str(path))
 
     class Size(ctypes.Structure):
@@ -47,7 +47,7 @@ def of_library(path):
 
 
 def layers(bits, first, rate, factor, tightening):
-    """(keys, bits) of a series as each layer is added. The rates of all layers sum up to less than `rate`."""
+    """Yields (keys, bits) of a series when a layer is added. The rates of all layers sum up to less than `rate`."""
     room = size = 0
     capacity, share = first, rate * (1 - tightening)
     while room < factor * KEYS[-1]:
@@ -58,7 +58,7 @@ def layers(bits, first, rate, factor, tightening):
 
 
 def cells(grown, first, factor):
-    """Bits a key of a full first layer; mean and worst ones around each number of keys; layers at the greatest one."""
+    """Bits a key of a full first layer; mean and worst bits a key at each number of keys; layers at the greatest."""
     def at(keys):
         return next(i for i, (room, _) in enumerate(grown) if room >= keys)
 
@@ -69,7 +69,7 @@ def cells(grown, first, factor):
             continue
         some = [round(keys * factor ** (i / STEPS)) for i in range(STEPS)]
         each = [grown[at(n)][1] / n for n in some]
-        # The worst is the first key of a layer.
+        # The worst number is that of a layer's first key.
         each_layer = [grown[i + 1][1] / (room + 1) for i, (room, _) in enumerate(grown[:-1])
                       if keys <= room + 1 <= keys * factor]
         mean, worst = sum(each) / len(each), max(each + each_layer)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes inputs that no folder of the tree holds: live files in every state, and compact forms.
+"""Makes inputs that are not files of the repository: live files in every state, and compact forms.
 
     seeds.py FOLDER
 
@@ -45,7 +45,7 @@ def main():
     live(folder / "live-poisoned.bloom", "classic", 999, ["add"], ["poison"])
     clean, poisoned = ((folder / f"live-{name}.bloom").read_bytes()
                        for name in ("clean", "poisoned"))
-    # Killed while it synced: of two records, the one that says so. And while it poisoned.
+    # A writer killed during sync, and a writer killed while it poisoned the file: only one record has the new state.
     (folder / "live-sync-begun.bloom").write_bytes(clean[:3072] + bytes(1024) + clean[4096:])
     (folder / "live-poisoned-once.bloom").write_bytes(poisoned[:3072] + bytes(1024) +
                                                       poisoned[4096:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs in Python share: tables, verdicts, folders for files, and ends."""
+"""Functions that the programs in Python share: tables, verdicts, folders for files, and exit statuses."""
 
 import math
 import os
@@ -20,12 +20,12 @@ def verdict(kept):
 
 
 def number(value, decimals=2):
-    """For a cell; nothing where there is no number."""
+    """The number as text for a cell; "" without a number."""
     return "" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
 def print_table(heads, rows):
-    """A head that begins with '>' is one of numbers."""
+    """Prints a table. A head that begins with '>' belongs to a column of numbers."""
     rows = [[head.lstrip(">") for head in heads]] + [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     right = [head.startswith(">") for head in heads]
@@ -45,7 +45,7 @@ def machine_words():
 
 
 def save(path, text):
-    """A file appears whole, or not at all."""
+    """Writes a file, which appears whole or not at all."""
     fresh = pathlib.Path(f"{path}.new")
     try:
         fresh.write_text(text, encoding="utf-8")
@@ -56,7 +56,7 @@ def save(path, text):
 
 
 def whole(text):
-    """For options: a number from 1 up."""
+    """The type of an option: a number from 1 on."""
     if not text.isdecimal() or int(text) == 0:
         raise ValueError(text)
     return int(text)
@@ -67,8 +67,8 @@ def trouble(message):
 
 
 def scratch(folder, room):
-    """A new folder for files in this one, or in $TMPDIR or /var/tmp. It has a keeper: a process that outlives the
-    program and its terminal, and waits for the other end of a pipe to be closed. So SIGKILL is no exception."""
+    """Makes a new folder for files in this folder, or in $TMPDIR or /var/tmp. Its keeper removes it: a process that
+    outlives the program and its terminal, and waits until the other end of a pipe is closed, even by SIGKILL."""
     folder = pathlib.Path(folder or os.environ.get("TMPDIR", "/var/tmp"))
     free = shutil.disk_usage(folder).free
     if free < room:
@@ -87,7 +87,7 @@ def scratch(folder, room):
 
 
 def main(run):
-    """Runs a program as far as its exit status: 1 if a figure missed its target, 2 for trouble."""
+    """Runs a program, and exits: with 1 if a figure missed its target, with 2 after an error."""
     kept = []
 
     def make_scratch(folder, room):

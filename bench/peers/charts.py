@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Charts of bloomfile and other libraries (those that were built in), and their tables in Markdown.
 
-curve: the measured false-positive rates of filters of 4 to 24 bits a key. Each gets the same keys, and absent keys until
-so many were found that chance hardly matters. Nothing is timed, and every run prints the same.
+curve: the measured false-positive rates of filters of 4 to 24 bits a key. Each filter gets the same keys. Absent keys
+are looked up until the number of hits makes the error small. Nothing is timed, and every run prints the same.
 
-batches: the time of a lookup against the number of keys a call, in filters of 10 bits a key; also of a file with a bad
-page, and of inlined lookups. The exit status is 1 if a curve of bloomfile has a cliff: twice as many keys a call take
-more time each, or less than half of it.
+batches: the time of a lookup against the number of keys a call, in filters of 10 bits a key; also for a file with a bad
+page, and for inlined lookups. The exit status is 1 if a curve of bloomfile has a cliff: with twice as many keys a call,
+a key takes more time, or less than half of the time.
 """
 
 import argparse
@@ -44,13 +44,13 @@ polyline.name { stroke: #6a7079 }
 
 
 def part(axis, value):
-    """0 at the low end of an axis, 1 at its high end."""
+    """The place of a value on an axis: 0 at the low end, 1 at the high end."""
     low, high = axis["low"], axis["high"]
     return (value - low) / (high - low) if axis.get("linear") else math.log(value / low) / math.log(high / low)
 
 
 def ticks(axis):
-    """Values at round numbers, few on a long axis."""
+    """Round values for the ticks of an axis."""
     low, high = axis["low"], axis["high"]
     if axis.get("linear"):
         return list(range(math.ceil(low), math.floor(high) + 1))
@@ -63,8 +63,8 @@ def ticks(axis):
 
 
 def svg_of(chart):
-    """A chart: axes with label, low, high, times and unit, linear, in doublings or else in decades; curves, levels and
-    marks with classes of its style. A mark without a class shows only its name; `key`: the name has a mark like it."""
+    """Makes a chart. Axes have label, low, high, times and unit, and are linear, or in doublings or decades. Curves, levels
+    and marks have classes of the style. A mark without a class shows only its name. `key`: the name has a mark like it."""
     out = []
 
     def text(style, x, y, words):
@@ -136,12 +136,12 @@ def svg_of(chart):
 # ---- curve
 
 RATE_BITS = range(4, 25, 2)  # a key
-HITS = 10**4  # for a standard error of 1 %
-FEW = 20  # hits that tell nothing of a rate
-ROUND = 10**6  # keys asked for at a time
-AT = 10  # bits a key: the rate that is told beside a name
+HITS = 10**4  # hits for a standard error of 1%
+FEW = 20  # hits that are too few for a rate
+ROUND = 10**6  # keys looked up in one request
+AT = 10  # bits a key at which the rate is printed next to the name
 
-# Those of bloomfile are small and full, and come first: others are rings around them.
+# Marks of bloomfile are small and filled, and are drawn first. The marks of other libraries are rings around them.
 CURVE_COLOURS = ["#2b7bba", "#1f9e77", "#8a6fc9", "#d9543c", "#c98a1a", "#c0508f", "#5a6b7b", "#2aa5b5", "#8a5a3c"]
 CURVE_STYLE = ("polyline.ideal { stroke: #888; stroke-dasharray: 5 4 }\ncircle { stroke-width: 2; fill: none }\n" +
          "".join(f".c{i} {{ stroke: {colour} }}\n" for i, colour in enumerate(CURVE_COLOURS)) +
@@ -149,12 +149,12 @@ CURVE_STYLE = ("polyline.ideal { stroke: #888; stroke-dasharray: 5 4 }\ncircle {
 
 
 def ideal(bits):
-    """The rate of a filter whose bits are all independent, at its best number of hashes, whole or not."""
+    """The rate of a filter with independent bits at its best number of hashes, which need not be an integer."""
     return math.exp(-bits * math.log(2) ** 2)
 
 
 def measured_rate(process, index, keys, lookups):
-    """None if it could not be measured; NaN if hardly any absent key was taken for present."""
+    """The measured rate: None after an error, NaN if there were too few false positives."""
     hits = asked = 0
     while hits < HITS and asked < lookups:
         now = min(ROUND, lookups - asked)
@@ -202,7 +202,7 @@ def print_rates(curves, keys):
 
 
 def curve_chart(curves, keys, lookups):
-    """A name stands beside the last point of its curve."""
+    """Makes the chart. A name is next to the last point of its curve."""
     marks = []
     drawn = [{"class": "ideal", "points": [[bits, ideal(bits)] for bits in (RATE_BITS[0], RATE_BITS[-1])]}]
     for i, (player, curve) in enumerate(curves):
@@ -244,7 +244,7 @@ BATCH_STYLE = "circle { stroke: none }\n" + "".join(
 
 
 class Subject:
-    """A filter in a process: of the keys, or one that lies there."""
+    """A filter in a process: built from the keys, or an existing file."""
 
     def __init__(self, name, player, keys, core, folder):
         self.name, self.index = name, player.index
@@ -267,7 +267,7 @@ class Subject:
 
 
 def damaged_copy(folder):
-    """A folder with the file, one of whose pages is bad."""
+    """Makes a folder with a copy of the file in which one page is bad."""
     other = folder / "damaged"
     other.mkdir(exist_ok=True)
     shutil.copy(folder / FILE, other)
@@ -289,7 +289,7 @@ def measure(players, keys, turns, core, folder):
     times = {(s.name, size): [] for s in subjects for size in SIZES}
     for _ in range(turns):
         for s in subjects:
-            s.look_up(SIZES[-1])  # what others have put into the cache meanwhile is nobody's fault
+            s.look_up(SIZES[-1])  # not timed: fills the caches, which the other subjects have used
             for size in SIZES:
                 times[s.name, size].append(s.look_up(size))
     for s in subjects:
@@ -343,8 +343,8 @@ def batches_chart(found):
 def run_curve(o, scratch):
     folder, core, curves = scratch(o.directory, o.keys * RATE_BITS[-1] // 2), contenders.last_core(), []
     for player in contenders.roster(core, folder)[0]:
-        # A counting filter has the bits of a classic one, a live filter those of a sealed filter, and neither kernels
-        # nor how a library was compiled make a difference.
+        # A counting filter has the positions of a classic filter, a live filter the bits of a sealed filter. Kernels and
+        # compiler options do not change the rate.
         if (player.program.limits or player.program.twin or player.live or "counting" in player.name or
                 any(player.name == other.name for other, _ in curves)):
             continue
@@ -361,7 +361,7 @@ def run_curve(o, scratch):
 def run_batches(o, scratch):
     sizes, found = sorted(set(o.keys or KEYS)), {}
     folder = scratch(o.directory, sizes[-1] * BITS / 8 * 3)
-    players = {}  # the first of a name has the widest kernel
+    players = {}  # the first player of a name has the widest kernel
     for player in contenders.roster(o.core, folder)[0]:
         if player.name in NAMES:
             players.setdefault(player.name, player)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs that serve.c makes of contenders: who takes part, and how to ask them."""
+"""The programs that serve.c makes of contenders: the list of players, and requests to them."""
 
 import collections
 import os
@@ -10,15 +10,15 @@ import sys
 
 import report
 
-FOLDER = pathlib.Path(__file__).resolve().parent  # of the programs
-FORMS = ["hashed", "16", "60", "mixed"]  # of keys, by the number in requests
+FOLDER = pathlib.Path(__file__).resolve().parent  # folder of the programs
+FORMS = ["hashed", "16", "60", "mixed"]  # forms of keys, by the number in requests
 HASHED = 0
 SMALL = 1000  # keys
 
 Program = collections.namedtuple("Program", "file needs limits slow kernels twin at_once",
                                  defaults=["", False, False, False, False, False])
-# `slow` to fill is left out where there is no time; a `twin` has the filters of the one before; adds take effect
-# `at_once`, not when the filter is finished.
+# A player that is `slow` to fill is left out of short runs. A `twin` has the filters of the player before. `at_once`:
+# adds take effect immediately, not when the filter is finished.
 PROGRAMS = [
     Program("bench-limits", limits=True),
     Program("bench-contender-bloomfile", kernels=True),
@@ -33,10 +33,10 @@ PROGRAMS = [
     Program("bench-peer-libfilter", needs="libfilter", at_once=True),
     Program("bench-peer-fuse", needs="xor_singleheader", slow=True),
 ]
-# The widest first: it makes the files that all use.
+# The widest kernel comes first: it makes the files for all kernels.
 KERNELS = {"x86_64": ["vbmi", "avx512", "avx2"], "aarch64": ["neon"]}.get(platform.machine(), []) + ["scalar"]
 
-OK, NONE, NO = "ok", "none", "no"  # NONE: there is no such function; NO: it failed, or the program has ended
+OK, NONE, NO = "ok", "none", "no"  # NONE: the contender lacks the function; NO: an error, or the program has ended
 Reply = collections.namedtuple("Reply", "answer seconds number text", defaults=[0.0, 0, ""])
 
 
@@ -65,7 +65,7 @@ class Process:
         return Reply(OK, float(numbers[0]), int(numbers[1]), line.rstrip("\n"))
 
     def ask_either(self, verb, index, rest):
-        """In a batch, or one by one if there is no such call."""
+        """Requests a batch, or single calls if the contender has no batch call."""
         reply = self.ask(verb, index, "batch", rest)
         return self.ask(verb, index, "one", rest) if reply.answer == NONE else reply
 
@@ -89,7 +89,7 @@ class Player(collections.namedtuple("Player", "program kernel index name version
 
 
 def works(process, index):
-    """Whether it can make a filter and knows the keys it was given."""
+    """Whether a player can make a filter that finds its keys."""
     return (process.ask("create", index, SMALL, 10, HASHED).answer == OK and
             process.ask("add", index, "one", SMALL).answer == OK and
             process.ask("finish", index).answer == OK and
@@ -112,8 +112,8 @@ def players_of(program, kernel, core, scratch):
 
 
 def roster(core, scratch):
-    """All players, and what those need that were not built. Only one is live, with the widest kernel: filling it
-    takes longest of all, and kernels are compared on sealed filters."""
+    """Returns all players, and the requirements of players that were not built. Only one player is live, with the widest
+    kernel, because filling it takes longest, and kernels are compared on sealed filters."""
     players, absent = [], []
     for program in PROGRAMS:
         if not os.access(FOLDER / program.file, os.X_OK):

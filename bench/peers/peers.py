@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bloomfile beside other libraries (those that were built in) and the machine's limits: time, size and
+"""bloomfile compared with other libraries (those that were built in) and with the machine's limits: time, size and
 measured false-positive rate, in Markdown. The exit status is 1 if a figure misses its target.
 
-Each library has a process of its own, each kernel of bloomfile too. All are kept on one core and take turns, so that
-a busy machine slows all alike, with the same keys in the same order. A ratio is the median of the turns' ratios.
+Each library and each kernel of bloomfile has a process of its own. All run on one core, get the same keys in the same
+order, and take turns, so that a busy machine slows all of them. A ratio is the median of the turns' ratios.
 """
 
 import argparse
@@ -21,12 +21,12 @@ from trial import (ADD_BATCH, ADD_ONE, ADDS, AGAIN_BATCH, AGAIN_ONE, BATCH_ABSEN
 
 QUICK, USUAL, SIZES, CPLUSPLUS = range(4)
 QUERIES = 4 << 20
-SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
+SMALL_STRING = 1 << 20  # lookups of strings, in filters that fit into caches
 LARGE, MIDDLE, SMALL, TINY = 10**8, 10**7, 10**6, 80000  # keys; at 10 bits 125 MB to 100 KB
 FORM_WORDS = ["pre-hashed", "of 16 bytes", "of 60 bytes", "of 20 to 80 bytes"]
 MIXED = FORMS.index("mixed")
 
-PLANS = [  # the least scope that has it
+PLANS = [  # with the smallest scope that has the case
     (USUAL, Plan(HASHED, TINY, 10)),
     (QUICK, Plan(HASHED, SMALL, 10)),
     (USUAL, Plan(HASHED, SMALL, 16)),
@@ -41,19 +41,19 @@ PLANS = [  # the least scope that has it
 ]
 
 
-# ---- what a trial must show
+# ---- the targets of a trial
 
 BLOCKED, INLINED, LIVE = "bloomfile blocked", "bloomfile blocked, inlined", "bloomfile blocked, live"
 LINES, FAST_LOCAL, DYNAMIC = "random lines", "RocksDB, inlined", "RocksDB DynamicBloom"
 LOCKED = "random lines, 4 words locked"
-BOOST, LIBFILTER = "Boost, 512 bits", "libfilter"  # that Boost has our rate
+BOOST, LIBFILTER = "Boost, 512 bits", "libfilter"  # this filter of Boost has bloomfile's rate
 RIBBON, FUSE = "bloomfile ribbon", "binary fuse"
 ROCKSDB = ["RocksDB", "RocksDB, AVX2", FAST_LOCAL]
 ALL = [TINY, SMALL, MIDDLE, LARGE]
 HEADER, HEADER_ANY = "bloomfile blocked, C++", "bloomfile blocked, C++, any"
 OF_CPLUSPLUS = [(HASHED, SMALL), (FORMS.index("16"), SMALL), (FORMS.index("60"), SMALL)]
 
-# Of filters of digests, 10 bits each: our time is to be at most so many times the other's, for these numbers of keys.
+# Filters of digests, 10 bits each: the most time of bloomfile, relative to the other time, for these numbers of keys.
 TARGETS = [
     ("single lookup", BLOCKED, ONE_ABSENT, LINES, ONE_ABSENT, 1.4, [LARGE]),
     *[(f"single lookup, {op[2]}", BLOCKED, op, LIBFILTER, op, 1.5, [SMALL]) for op in (ONE_ABSENT, ONE_PRESENT)],
@@ -68,7 +68,7 @@ TARGETS = [
     ("batch, C++", HEADER, BATCH_ABSENT, BLOCKED, BATCH_ABSENT, 1.1, ALL),
     ("live add", LIVE, ADD_ONE, DYNAMIC, ADD_ONE, 0.6, ALL),
     ("live add, batch", LIVE, ADD_BATCH, DYNAMIC, ADD_BATCH, 1.2, ALL),
-    ("live add, batch", LIVE, ADD_BATCH, LOCKED, ADD_BATCH, 0, ALL),  # what bounds it: it changes 3.7 words
+    ("live add, batch", LIVE, ADD_BATCH, LOCKED, ADD_BATCH, 0, ALL),  # the bound: an add changes 3.7 words
     ("live add, repeated", LIVE, AGAIN_ONE, LIVE, ONE_PRESENT, 1.2, ALL),
     ("live add, repeated, batch", LIVE, AGAIN_BATCH, LIVE, BATCH_PRESENT, 1.2, ALL),
     ("building", BLOCKED, BUILT, BOOST, BUILT, 1.3, [SMALL, MIDDLE, LARGE]),
@@ -84,7 +84,7 @@ STRING_TARGETS = [
 
 
 class Verdict(collections.namedtuple("Verdict", "what value unit target", defaults=[0])):
-    """target 0: none; value NaN: could not be measured."""
+    """A figure and its target. target 0: it has no target; value NaN: it could not be measured."""
 
     @property
     def kept(self):
@@ -92,7 +92,7 @@ class Verdict(collections.namedtuple("Verdict", "what value unit target", defaul
 
 
 def verdicts_of(trial):
-    """All that is to be said of a trial."""
+    """All verdicts of a trial."""
     plan, found = trial.plan, []
     subject = f"{FORMS[plan.form]}, {plan.keys * plan.bits / 8e6:.4g} MB: "
 
@@ -196,7 +196,7 @@ circle.other { fill: #161b22; stroke: #f0a070 }
 
 
 def chart_of(trial):
-    """Time against rate, of filters of equal size: the lower the faster, the further left the better filters."""
+    """Draws time against rate for filters of equal size. Lower is faster, and more to the left is a lower rate."""
     floor = trial.best(LINES, BATCH_ABSENT)
     floor_ns = floor.median(BATCH_ABSENT) if floor else math.inf
     marks = []
@@ -261,7 +261,7 @@ def read_options():
 
 
 def completed(plan, o):
-    """What is not given follows from the scope and the keys."""
+    """Completes the options from the scope and the keys."""
     large = o.scope != CPLUSPLUS and (plan.form == HASHED or plan.keys >= LARGE)
     return plan._replace(hasty=o.scope == CPLUSPLUS or o.scope == QUICK and plan.keys >= LARGE,
                          turns=o.turns or (3 if o.scope == QUICK else 7),
@@ -275,7 +275,7 @@ def run(scratch):
               [Plan(form, keys, 10, True) for form, keys in OF_CPLUSPLUS] if o.scope == CPLUSPLUS else
               [plan for scope, plan in PLANS if scope <= o.scope])
     plans = [completed(plan, o) for plan in chosen]
-    # Files for filters and limits; a counting filter is four times the size.
+    # Files for filters and limits. A counting filter has four times the size.
     folder = scratch(o.directory, max(plan.keys * plan.bits / 8 * (8 if plan.few else 16) for plan in plans))
     players, absent = contenders.roster(o.core, folder)
     print(report.machine_words() + "\n")

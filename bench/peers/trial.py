@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trials: contenders that get the same keys in the same order, and are asked for the same ones in turns."""
+"""Trials: contenders get the same keys in the same order, and look up the same keys in turns."""
 
 import collections
 import math
@@ -9,14 +9,14 @@ import contenders
 from contenders import HASHED, NO, NONE, OK
 
 FILL_TURNS = 8
-TOUCHED, MOST_TOUCHED = 240, 3 << 30  # bytes a key, in all
-ENOUGH = 2 << 20  # keys a turn to time adding
+TOUCHED, MOST_TOUCHED = 240, 3 << 30  # bytes for each key, and the most in total
+ENOUGH = 2 << 20  # keys in a turn that times adding
 
-# `few`: of bloomfile's layouts only the blocked one.
+# `few`: only the blocked layout of bloomfile.
 Plan = collections.namedtuple("Plan", "form keys bits few turns queries hasty",
                               defaults=[False, 0, 0, False])
 
-# What is asked for, as contenders know it.
+# The requests, in the words of serve.c.
 ADD_ONE, ADD_BATCH = ADDS = [("add", "one"), ("add", "batch")]
 AGAIN_ONE, AGAIN_BATCH = REPEATS = [("again", "one"), ("again", "batch")]
 ONE_ABSENT, ONE_PRESENT = ("lookup", "one", "absent"), ("lookup", "one", "present")
@@ -36,7 +36,7 @@ def ratio(values, to):
 
 
 def touch_memory(keys):
-    """As much as building takes, and free again: a virtual machine may have to ask for each page, for 10 us."""
+    """Touches as much memory as building takes, and frees it: in a virtual machine, a new page may take 10 us."""
     _ = b"1" * min(keys * TOUCHED, MOST_TOUCHED)
 
 
@@ -49,17 +49,17 @@ class Entrant:
         if player.kernel:
             self.label += f", {player.kernel}"
         self.lacks = set()
-        self.series = {op: [] for op in OPS}  # nanoseconds a key, a turn each
+        self.series = {op: [] for op in OPS}  # nanoseconds a key, one number for each turn
         self.bytes = self.lost = self.false_hits = 0
-        # Limits have nothing to keep keys in, and hasty trials cut live filters short.
+        # Limits keep no keys, and short trials add only some keys to live filters.
         self.gets_all = not self.limit and not (self.plan.hasty and player.live)
-        # Those keep their keys until they are told to build: one after the other, so that memory does.
+        # These keep their keys until they build. They do so one after the other, so that memory suffices.
         self.builds_at_end = not self.limit and not player.at_once
         if not self.limit:
             touch_memory(self.plan.keys)
         reply = process.ask("create", player.index, self.plan.keys, f"{self.plan.bits:g}", form)
-        self.out, self.seconds = reply.answer != OK, reply.seconds  # of all but adding
-        # The same file for all kernels: the first one makes it.
+        self.out, self.seconds = reply.answer != OK, reply.seconds  # time of everything except adding
+        # All kernels use the same file, which the first kernel makes.
         self.filled = self.limit or not any(
             not e.out and e.player.program == player.program and e.player.name == player.name
             for e in trial.entrants)
@@ -78,7 +78,7 @@ class Entrant:
         self.series[op].append(seconds * 1e9 / keys)
 
     def warm_up(self):
-        """Untimed: what others have put into the cache meanwhile is nobody's fault."""
+        """Looks up all keys without timing, because other contenders have used the caches."""
         if self.ask(BATCH_ABSENT).answer == NONE:
             self.ask(ONE_ABSENT)
 
@@ -89,7 +89,7 @@ class Entrant:
         return reply.answer
 
     def add_turn(self, turn):
-        """Every other turn adds in a batch; if there is no such call, one by one, for keys must be added."""
+        """Adds in a batch in every other turn. Without a batch call, adds one by one."""
         op, other = ADDS if turn % 2 == 0 else reversed(ADDS)
         keys = self.plan.keys * (turn + 1) // FILL_TURNS - self.plan.keys * turn // FILL_TURNS
         keys = keys if self.gets_all else min(keys, ENOUGH)
@@ -101,7 +101,7 @@ class Entrant:
             self.timed(other, keys)
 
     def add_again_turn(self):
-        """Keys that are there."""
+        """Adds keys that are already in the filter."""
         for op in REPEATS if self.player.at_once and self.filled else ():
             if not self.out:
                 self.warm_up()
@@ -145,7 +145,7 @@ class Entrant:
 
     @property
     def build_ns(self):
-        """Of all keys, in batches if there is such a call; the mean, for the first turns find new pages."""
+        """The time to build with all keys, in batches if possible. It is a mean: the first turns touch new pages."""
         adds = self.series[ADD_BATCH] or self.series[ADD_ONE]
         if not (adds and self.filled and self.gets_all):
             return math.nan
@@ -153,7 +153,7 @@ class Entrant:
 
 
 class Trial:
-    """All contenders get the same keys in the same order, and are asked for the same ones."""
+    """A trial, in which all contenders get the same keys in the same order and look up the same keys."""
 
     def __init__(self, plan, players, core, scratch):
         self.plan, self.entrants = plan, []
@@ -161,7 +161,7 @@ class Trial:
             program = player.program
             if (plan.hasty and program.slow) or (plan.few and program.kernels and "blocked" not in player.name):
                 continue
-            # Limits of strings are those of digests, after hashing them.
+            # Limits for strings are the limits for digests, after hashing.
             for form in sorted({plan.form, HASHED if program.limits else plan.form}, reverse=True):
                 process = self.process_of(player, form) or self.start(player, form, core, scratch)
                 self.entrants.append(Entrant(player, form, process, self))
@@ -173,7 +173,7 @@ class Trial:
             process.end()
 
     def process_of(self, player, form):
-        """That of an earlier entrant of the same program with the same kernel."""
+        """The process of an earlier entrant of the same program with the same kernel."""
         return next((e.process for e in self.entrants if e.form == form and
                      (e.player.program, e.player.kernel) == (player.program, player.kernel)), None)
 
@@ -200,8 +200,7 @@ class Trial:
             e.finish()
 
     def best(self, name, op, kernel=None):
-        """The entrant of that name with the least median; None: there is none. A limit is taken at its best
-        distance."""
+        """The entrant of that name with the least median, or None. For a limit, the entrant with its best distance."""
         named = [e for e in self.entrants if not e.out and e.turns(op) and kernel in (None, e.player.kernel) and
                  (e.player.name == name or e.player.name.startswith(name) and " ahead" in e.player.name)]
         return min(named, key=lambda e: e.median(op), default=None)

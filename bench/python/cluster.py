@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bloomfile.dask on worker processes of this machine, beside one process.
+"""bloomfile.dask on worker processes of this machine, compared with one process.
 
-Keys are lines of a file, of which each partition reads a stretch. All ways must make the same bytes: the exit status is 1 if
-one did not, and 2 if the work could not be done. Bytes moved are what workers have sent to each other,
-at most 8.5 a key. The memory of a worker is what it took beyond an idle one, at most.
+Keys are lines of a file. Each partition reads a stretch of the file. All ways must make the same bytes: the exit status is 1
+if they differ, and 2 after an error. Bytes moved are the bytes that workers sent to each other, at most 8.5 a key. The memory
+of a worker is its peak above the memory of an idle worker.
 """
 
 import argparse
@@ -26,7 +26,7 @@ RATE = 0.01
 
 
 def write_keys(path, count):
-    """Different ones, in no order."""
+    """Writes different keys in random order."""
     with open(path, "wb") as file:
         for first in range(0, count, 100_000):
             file.write(b"".join(b"%016x\n" % (i * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
@@ -53,7 +53,7 @@ def partitions(path, count, parts):
 
 
 def begin_to_measure():
-    pathlib.Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+    pathlib.Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     return resident("VmRSS")
 
 
@@ -93,7 +93,7 @@ class Bench:
         subprocess.run([BFCREATE, "-q", "-n", str(self.keys), "-p", str(RATE), made, path], check=True)
 
     def only_read(self, path, made):
-        """What no way of building can do without."""
+        """Reads the keys only: the least work of every way of building."""
         import dask
         dask.compute(*[dask.delayed(len)(part) for part in partitions(path, self.keys, self.parts)])
         pathlib.Path(made).write_bytes(b"")
@@ -102,7 +102,7 @@ class Bench:
         bloomfile.dask.build(partitions(path, self.keys, self.parts), made, RATE, key_kind="text", **params).close()
 
     def measured(self, way, *arguments, **params):
-        """Seconds, bytes moved and, of a worker, bytes of memory."""
+        """Returns seconds, bytes moved, and bytes of memory of a worker."""
         idle = self.client.run(begin_to_measure)
         before = sum(self.client.run(sent).values())
         start = time.perf_counter()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bloomfile from Python, beside its calls in C, which are timed in the same process, and beside other filters for
+"""bloomfile from Python, compared with its calls in C, which are timed in the same process, and with other filters for
 Python.
 
-Run it with a Python that can import bloomfile; filters that it cannot import are left out, and named. Times are in
-nanoseconds for each key, medians of several turns, in which all take part one after the other. Keys are bytes or str of
-16 bytes, made anew for each turn, as those that a program reads. The exit status is 1 if a figure misses its target, and
-2 if the work could not be done, or an answer is wrong.
+Run it with a Python that can import bloomfile. Filters that it cannot import are left out and listed. Times are
+nanoseconds for each key: medians of several turns, in which all filters take part one after the other. Keys are bytes or
+str of 16 bytes, and new objects in each turn, like keys that a program reads. The exit status is 1 if a figure misses its
+target, and 2 after an error or a wrong result.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from report import number, print_table, trouble, verdict
 from rivals import RATE
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent
-ABSENT = 1 << 40  # keys from here on are in no filter
+ABSENT = 1 << 40  # no filter has keys from here on
 SIZE = 16  # bytes of a key
 ANSWERS = {"absent": False, "present": True}
 FIRST = {"absent": ABSENT, "present": 0}
 
 
 def names(first, count):
-    """Different ones, in no order."""
+    """Different names in random order."""
     return [b"%016x" % (i * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF) for i in range(first, first + count)]
 
 
@@ -44,7 +44,7 @@ KINDS = {"bytes": names, "str": words}
 
 
 def timed(function, *arguments):
-    """Seconds, and what the function returns."""
+    """Returns seconds, and the result of the function."""
     gc.collect()
     gc.disable()
     try:
@@ -83,7 +83,7 @@ calls = None
 
 
 class Keys:
-    """The same keys as Python's lists, as one buffer, and as what C takes."""
+    """Keys as a list, as one buffer, and as the arguments of the calls in C."""
 
     def __init__(self, first, count):
         self.count = count
@@ -96,7 +96,7 @@ class Keys:
         self.answers = ctypes.create_string_buffer(count)
 
     def in_c(self, call, filter_in_c, keys=None):
-        """Seconds of a call in C, and its answers."""
+        """Returns seconds of a call in C, and its results."""
         gc.collect()  # as timed() does: caches are as cold
         seconds = call(filter_in_c, keys or self.c_keys, self.count, self.answers)
         if seconds < 0:
@@ -116,7 +116,7 @@ class Keys:
 
 
 class Times:
-    """Rows that take turns, of columns; a cell is the median of a row's times in a column."""
+    """Rows that take turns. A cell is the median of a row's times in a column."""
 
     def __init__(self):
         self.cells = {}
@@ -128,7 +128,7 @@ class Times:
         return statistics.median(self.cells.get((row, column), [float("nan")]))
 
     def speed(self, row, than, column):
-        """As a part of another's, turn by turn."""
+        """The speed relative to another row, turn by turn."""
         return statistics.median(b / a for a, b in zip(self.cells[row, column], self.cells[than, column]))
 
     def rows(self):
@@ -139,7 +139,7 @@ class Times:
 
 
 def check(kind, answers):
-    """Of all keys: none may be lost, and few strangers found."""
+    """Checks that every key is found, and few absent keys."""
     found = sum(map(bool, answers))
     if found < len(answers) if ANSWERS[kind] else found > len(answers) * 2 * RATE + 20:
         trouble(f"{found} of {len(answers)} {kind} keys were found")
@@ -162,7 +162,7 @@ def ask_method(made, keys):
 
 
 class Sealed:
-    """Filters of a number of keys in files, one of keys and one of digests, open in Python and in C."""
+    """Two filters in files, of keys and of digests, open in Python and in C."""
 
     def __init__(self, work, count, of_names=True):
         self.count, self.paths = count, {}
@@ -231,7 +231,7 @@ def single_keys(sealed, turns, sample):
 def buffers(sealed, turns, sample):
     """Tables of batches that come as buffers."""
     times = {count: Times() for count in sealed}
-    pairs = {}  # of a row, the one in C
+    pairs = {}  # for each row, the row of the same call in C
     for _ in range(turns):
         for count, ours in sealed.items():
             for kind in ANSWERS:
@@ -276,7 +276,7 @@ def buffers(sealed, turns, sample):
 
 
 def made_of(make, count, add_all):
-    """Seconds to add keys to a filter, as many at once as a program would read."""
+    """Seconds to add keys to a filter, in batches as large as a program would read."""
     seconds = 0
     for first in range(0, count, 10**6):
         seconds += timed(add_all, make(first, min(10**6, count - first)))[0]

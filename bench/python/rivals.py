@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Python's filters that bench-python measures beside bloomfile: each one that can be imported."""
+"""Filters for Python with which bench-python compares bloomfile, as far as they can be imported."""
 
 import importlib
 import importlib.metadata
@@ -8,10 +8,10 @@ RATE = 0.01
 
 
 class Rival:
-    """The fastest that each one offers for all keys of a list, with an answer for each key."""
+    """The fastest way of a library to look up all keys of a list, with a result for each key."""
 
     name = module = ""
-    distributions = ()  # that have the module
+    distributions = ()  # distributions that have the module
 
     def __init__(self):
         self.package = importlib.import_module(self.module)
@@ -26,7 +26,7 @@ class Rival:
         return [key in made for key in keys]
 
     def bits(self, made):
-        """Of the filter."""
+        """The size of the filter in bits."""
         raise NotImplementedError
 
     @classmethod
@@ -40,7 +40,7 @@ class Rival:
 
 
 class Rbloom(Rival):
-    """With the hash that Python keeps in a str or bytes: another one in each process."""
+    """Uses the hash that Python caches in a str or bytes, which differs in each process."""
 
     name, module, distributions = "rbloom", "rbloom", ("rbloom",)
 
@@ -84,7 +84,7 @@ ALL = Rbloom, Pybloomfilter, Fastbloom
 
 
 def find():
-    """Those that are there and work, and why others are left out."""
+    """Returns the libraries that work, and the reasons why the rest are left out."""
     found, left_out = [], {}
     for rival in ALL:
         try:
@@ -97,6 +97,6 @@ def find():
                 left_out[rival.module] = "answers wrongly"
         except ImportError:
             left_out[rival.module] = "not there"
-        except Exception as error:  # pylint: disable=broad-except # one that does not work here
+        except Exception as error:  # pylint: disable=broad-except # a library that does not work here
             left_out[rival.module] = f"does not work here, {type(error).__name__}: {error}"
     return found, left_out

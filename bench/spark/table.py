@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Filters built and asked by Spark, beside Spark's own: seconds, bytes moved, memory, rates. scripts/spark --table runs this.
+"""Filters built and looked up in Spark, and Spark's own: seconds, bytes moved, memory, rates. scripts/spark --table runs this.
 
 Each figure comes from a driver and two executors of its own, with one core and 2 GiB each, on this machine. Bytes moved are
-those that Spark counts: shuffled, and sent to the driver as results. Memory of a task is what is in use, not what waits to
-be collected, above what an idle executor uses; it comes from a run of its own, in which the executor collects all the time.
+those that Spark counts: shuffled bytes, and results sent to the driver. Memory of a task is live memory, without garbage,
+above the memory of an idle executor. It comes from a run of its own, in which the executor collects garbage all the time.
 """
 
 import argparse
@@ -21,11 +21,11 @@ JARS = os.environ["SPARK_JARS"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "bindings", "spark", "python"))
 FPR = 0.01
-MAPS = 8  # tasks that read the keys, where their number is not what is compared
+MAPS = 8  # tasks that read the keys, unless the table compares their number
 
 
 def number(text):
-    """100M and the like."""
+    """Parses numbers such as 100M."""
     return int(float(text.rstrip("kMG")) * {"k": 1e3, "M": 1e6, "G": 1e9}.get(text[-1], 1))
 
 
@@ -33,7 +33,7 @@ def number(text):
 
 
 class Case:
-    """A cluster, and what Spark has counted in it."""
+    """A cluster, and the counters of Spark in it."""
 
     def __init__(self, work, rows, driver="2g", live=False):
         from pyspark.sql import SparkSession
@@ -69,7 +69,7 @@ class Case:
         return os.path.join(self.work, "urls.bloom")
 
     def end(self, **figures):
-        """Stops the cluster. Returns the figures and those of the events."""
+        """Stops the cluster. Returns the figures and the figures of the events."""
         self.spark.stop()
         shuffled = results = heap = process = 0
         for path in glob.glob(os.path.join(self.events, "*")):
@@ -98,7 +98,7 @@ def warm(case):
 
 
 def case_tables(work, rows):
-    """The tables of the joins: rows keys, and the first tenth of these."""
+    """Makes the tables of the joins: `rows` keys, and the first tenth of these keys."""
     case = Case(work, rows)
     case.urls(0, rows).write.mode("overwrite").parquet(os.path.join(work, "log"))
     case.urls(0, rows // 10).write.mode("overwrite").parquet(os.path.join(work, "known"))
@@ -129,7 +129,7 @@ def case_build(work, rows, how, parts=MAPS, slices=None, live=False):
 
 
 def case_join(work, rows, how):
-    """Rows of log that are not in known, counted."""
+    """Counts the rows of log that are not in known."""
     import bloomfile_spark
     case = Case(work, rows)
     log, known = case.table("log"), case.table("known")

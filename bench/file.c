@@ -158,9 +158,7 @@ static void verify(void)
     free(t.values);
 }
 
-/* ---- open: compared with the system calls that every reader of a mapped file needs, in short
- * turns
- */
+/* ---- open: compared with the least work of a reader of a mapped file, in short turns */
 
 #define OPEN_TURNS     1501
 #define OPENS          20
@@ -355,8 +353,7 @@ static void scale(void)
     crew_memory_free(figures, sizeof *figures);
 }
 
-/* ---- fresh: building in a new process, whose memory has no pages yet, and again in that process
- */
+/* ---- fresh: building in a new process, whose memory has no pages yet, and once again in it */
 
 #define FRESH_KEYS 10000000u
 #define FRESH_BITS (FRESH_KEYS / 512 * 10 * 512)

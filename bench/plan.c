@@ -178,8 +178,7 @@ struct costs {          /* seconds of one processor */
     double join;        /* for each byte of the filter */
 };
 
-/* Hashes lines, drops digests that were just sent, and puts the rest into their machines' buckets.
- */
+/* Hashes lines, drops digests that were just sent, and puts the rest into the machines' buckets. */
 static double time_send(void)
 {
     enum {

@@ -124,8 +124,7 @@ static bloomfile_filter *slice_of_keys(struct bloomfile_params params, const str
     return f;
 }
 
-/* Builds and joins slices. Each slice gets all keys. The ranges of all slices together must be all
- * digests. */
+/* Builds and joins slices. Each slice gets all keys. Their ranges together must be all digests. */
 static void slice(struct made whole, const struct keys *keys, unsigned choice)
 {
     bloomfile_filter *f, *slices[SLICES_MOST];

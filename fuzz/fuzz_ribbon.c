@@ -102,8 +102,7 @@ struct answers {
     size_t hits;
 };
 
-/* Computes the results by the definition. Half of the keys were added; some are at ends of pages.
- */
+/* Computes the results by the definition. Half of the keys were added; some end a page. */
 static struct answers answers_due(const struct image *image, uint64_t first)
 {
     struct answers a = { .hits = 0 };

@@ -28,8 +28,7 @@ static void expect_last_sequences(const bloomfile_filter *f)
     expect(info.sequence > UINT64_MAX - 16);
 }
 
-/* Adds a key and seals. Returns the result of sealing. *added is false if the filter was over
- * capacity. */
+/* Adds a key and seals. Returns the result of sealing. *added is false if over capacity. */
 static int add_and_seal(bloomfile_filter *f, bool *added)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;

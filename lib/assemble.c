@@ -46,8 +46,7 @@ static int describe_assembled(struct header *h, const struct bloomfile_params *g
     return error;
 }
 
-/* Writes copies of the pieces, so that checksums and counts belong to the bytes that are written.
- */
+/* Writes copies of pieces, so that checksums and counts belong to the bytes that are written. */
 static int put_body(struct new_image *r, const struct header *h, const uint8_t *body)
 {
     const size_t need = (size_t)r->pass.geometry.need;

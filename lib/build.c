@@ -229,8 +229,7 @@ int bloomfile_builder_digests_of_spans(bloomfile_builder *b, const struct bloomf
     return added(b, can_hash(b) ? hash_spans(b->params.seed, spans, digests) : BLOOMFILE_EHASH);
 }
 
-/* Prepares for counting or reading the digests. Fails if an add failed, because keys are missing.
- */
+/* Prepares for counting or reading. Fails if an add failed, because keys are missing. */
 static int complete_digests(bloomfile_builder *b)
 {
     const int error = atomic_load(&b->failed);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a fold: the rate and the size after folding by each factor, in one pass over the
- * body.
+ * The plan of a fold: the rate and size after folding by each factor, in one pass over the body.
  *
  * The factors form a tree. The parent of factor F is F / p, where p is the least prime factor of F,
  * because a fold by F is a fold by F / p and then by p. Each stretch of the body is folded down the

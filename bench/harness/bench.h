@@ -29,8 +29,7 @@ void bench_flush(void);
 /* Returns the memory. If it is NULL, calls bench_fail(). */
 void *bench_memory(void *memory);
 
-/* Returns a decimal number from `least` to `most`. Calls bench_fail() if the text is anything else.
- */
+/* Returns a decimal number from `least` to `most`. Calls bench_fail() for any other text. */
 uint64_t bench_number_in(const char *text, uint64_t least, uint64_t most);
 
 /* Seconds on a monotonic clock, and seconds of processor time of this process. */

@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 /* Makes the folder "<where>/<name>.XXXXXX" and enters it. Call it once, before threads are started.
- * If `where` is NULL, it is $TMPDIR or /var/tmp. Calls bench_fail() if less than `room` bytes are
- * free. */
+ * If `where` is NULL, it is $TMPDIR or /var/tmp. Calls bench_fail() without `room` bytes free. */
 void scratch_make(const char *where, const char *name, uint64_t room);
 
 /* Removes a file, or a folder with its contents. */

@@ -43,9 +43,7 @@ double *turns_at(const struct turns *t, size_t row, size_t figure, size_t turn);
 struct turns turns_take(size_t rows, size_t figures, size_t turns,
                         void (*measure)(size_t row, double *figures));
 
-/* The median over the turns that have the figure, or NaN. A ratio is the median of the turns'
- * ratios.
- */
+/* The median over the turns with the figure, or NaN. A ratio is the median of the turns' ratios. */
 double turns_median(const struct turns *t, size_t row, size_t figure);
 double turns_ratio(const struct turns *t, size_t row, size_t to_row, size_t figure);
 

@@ -31,9 +31,7 @@ static bool possible(uint64_t capacity, double bits_per_key)
     return false;
 }
 
-/* libbloom computes size and hashes from a rate: the rate of an ideal filter with these bits per
- * key.
- */
+/* libbloom computes size and hashes from a rate: that of an ideal filter with these bits a key. */
 static void *create(unsigned variant, uint64_t capacity, double bits_per_key, enum key_form form)
 {
     (void)variant;

@@ -127,8 +127,7 @@ static size_t read_words(const void *filter, const struct keyset *keys)
     return (size_t)sum;
 }
 
-/* Reads the lines of a batch, prefetching only within the batch. Returns a sum of the words read.
- */
+/* Reads the lines of a batch, and prefetches only within the batch. Returns a sum of the words. */
 static uint64_t read_batch(const struct area *a, const uint64_t *digests, size_t n)
 {
     const size_t ahead = a->ahead < n ? a->ahead : n;

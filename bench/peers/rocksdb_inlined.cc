@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * RocksDB's two filters from the headers of its source, without the calls around them:
- * FastLocalBloom of tables, with AVX2, and DynamicBloom of memtables, to which several threads may
- * add.
+ * FastLocalBloom of tables, with AVX2, and DynamicBloom of memtables, for several threads.
  */
 #include <memory/arena.h>
 #include <rocksdb/version.h>

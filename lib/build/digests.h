@@ -24,8 +24,7 @@ struct digests_plan {
 
 int digests_new(struct digests **out, const struct digests_plan *plan);
 
-/* Returns 0 or an error. After an error it holds all earlier digests, and some of the new digests.
- */
+/* Returns 0 or an error. After an error, all earlier digests are kept, and some of the new. */
 int digests_add(struct digests *d, const uint64_t *digests, size_t n);
 
 /* Returns all digests, sorted or partitioned, valid until the next add; or NULL for ENOMEM. */

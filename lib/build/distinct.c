@@ -4,8 +4,7 @@
  *
  * The sieve hashes each value to a slot. A value alone in its slot differs from every other value.
  * There are 8 to 16 slots a value, so among distinct values 1 - e^(-1/8) = 12% at most share a
- * slot. These values are sieved again with another hash. Once sieving stops helping, the rest is
- * sorted.
+ * slot. They are sieved again with another hash. When sieving stops helping, the rest is sorted.
  *
  * If there are few suspects, a bitmap of them is faster: a value whose bit is clear equals no
  * suspect. The remaining values are sorted.

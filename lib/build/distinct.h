@@ -14,8 +14,7 @@ size_t distinct_memory(size_t n);
 size_t distinct(uint64_t *values, size_t n, void *memory);
 
 /* Counts the repeated values among n values. The memory must begin with `count` suspects, at most
- * distinct_suspects(n), which include each value that equals an earlier value. May reorder the
- * values. */
+ * distinct_suspects(n), which include each value that equals an earlier value. Reorders values. */
 size_t distinct_repetitions(uint64_t *values, size_t n, size_t count, void *memory);
 size_t distinct_suspects(size_t n);
 

@@ -31,8 +31,7 @@ struct parts {
     size_t buffer;   /* ...and a buffer of this many bytes */
 };
 
-/* Plans the body of *h from `digests` digests. in_place: the body is built in memory and stays
- * there. */
+/* Plans the body of *h from `digests` digests. in_place: the body is built and kept in memory. */
 struct parts parts_plan(const struct header *h, uint64_t digests, const struct fill_plan *plan,
                         bool in_place);
 

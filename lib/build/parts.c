@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The plan of a body's parts: their size and number, from the layout, the memory and the threads.
- */
+ * The plan of a body's parts: their size and number, by the layout, the memory and the threads. */
 #include "build/fill.h"
 
 #include "build/deferred.h"

@@ -48,8 +48,8 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
                        size_t count);
 
 /* Makes the header of a file with the same keys and size: the static part, and the record's state,
- * n and flags. If the record cannot be read, returns an error, and these are as when the file was
- * opened. */
+ * n and flags. If the record cannot be read, returns an error, and these are those of the opening.
+ */
 int source_describe(const bloomfile_filter *f, struct header *h);
 
 /* Starts reading. Returns 0, or in a child of fork() an error of opening the file again. Call
@@ -87,8 +87,7 @@ struct combination {
     size_t count; /* number of parts; 1 for a copy */
     bool intersect;
     bool keys_told; /* the caller gave n, which keys added during the call do not change */
-    /* Called when the body and the counts in h.record are known. May change n and flags, or return
-     * an error. */
+    /* Called when body and counts of h.record are final. May change n and flags, or fail. */
     int (*settle)(struct combination *c, const struct kernel_tally *tally);
     double max_fpr; /* for `settle` */
 };

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Codes of few bits for numbers, packed from the lowest bit of each byte on (doc/format/patches.md
- * 4).
+ * Codes of few bits for numbers, packed from the lowest bit of a byte on (doc/format/patches.md 4).
  *
  * A Rice code of parameter k has the upper bits of a number in unary, as zeros before a 1, and then
- * its lowest k bits. A truncated code of a number below `size` has floor(log2(size)) bits, or 1
- * more.
+ * its lowest k bits. A truncated code of a number below `size` has floor(log2(size)) or 1 bit more.
  */
 #ifndef BLOOMFILE_BITS_H
 #define BLOOMFILE_BITS_H

@@ -28,8 +28,7 @@ struct encoder {
     _Alignas(CELLS_UNIT_SIZE) uint8_t pages[ENCODE_BOTH][CHECKSUM_PAGE]; /* copies */
 };
 
-/* checks: body_check_start() of both bodies. Returns 0 or ENOMEM. Call encoder_release() in both
- * cases. */
+/* checks: body_check_start() of both bodies. Returns 0 or ENOMEM. Always call encoder_release(). */
 int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_check *checks);
 void encoder_release(struct encoder *e);
 

@@ -48,8 +48,7 @@ CELLS_INLINE uint64_t cells_flip(enum cells_change change)
     return (uint64_t)change - CELLS_LOWERED;
 }
 
-/* Returns the place of the n-th set bit, counted from 0, of a word that has more than n set bits.
- */
+/* The place of the n-th set bit, counted from 0. The word must have more than n set bits. */
 CELLS_INLINE unsigned cells_select(uint64_t word, unsigned n)
 {
     unsigned before = 0, ones;

@@ -116,8 +116,7 @@ SHARED_WIDE_LOADS static inline bool shared_is32(const void *aligned, uint32_t v
     return *(const word *)aligned == BYTES_SWAP32(value);
 }
 
-/* Changes *p from *seen to `to`. If *p is not *seen any more, stores it in *seen. May fail
- * spuriously. */
+/* Changes *p from *seen to `to`. On failure, which may be spurious, stores *p in *seen. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {
     return __atomic_compare_exchange_n(p, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -30,8 +30,7 @@ static uint32_t append_zeros(uint32_t crc, uint64_t size)
 
 #define POLYNOMIAL 0xEDB88320u /* bits are reversed: bit 31 is the coefficient of x^0 */
 
-/* [i][b] is the CRC of byte b followed by i zero bytes, so that a loop takes 8 bytes ("slicing by
- * 8"). */
+/* [i][b] is the CRC of byte b followed by i zero bytes, so that a round takes 8 bytes. */
 static uint32_t crc_tables[8][256];
 
 static void make_crc_tables(void)

@@ -324,8 +324,7 @@ uint64_t partial_first_block(uint64_t blocks, uint32_t slice, uint32_t slices)
     return slice == slices ? blocks : first * PAGE_BLOCKS;
 }
 
-/* Returns the last slice whose first page, pages * slice / slices, is not after the block's page.
- */
+/* The last slice whose first page, pages * slice / slices, is not after the block's page. */
 uint32_t partial_slice_of(uint64_t blocks, uint64_t block, uint32_t slices)
 {
     return (uint32_t)(((block / PAGE_BLOCKS + 1) * slices - 1) / pages_of(blocks));

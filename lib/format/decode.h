@@ -27,8 +27,7 @@ void partial_check(const uint8_t *bytes, const struct header *h, struct header_f
 /* Checks the state of the record in force against the static header. */
 void partial_check_state(const struct header *h, struct header_faults *faults);
 
-/* The first block of slice `slice`, 0 to `slices`, of a filter of `blocks` blocks. Slices are whole
- * pages. */
+/* The first block of slice 0 to `slices` of a filter of `blocks` blocks. Slices are whole pages. */
 uint64_t partial_first_block(uint64_t blocks, uint32_t slice, uint32_t slices);
 
 /* The slice that a block belongs to. */

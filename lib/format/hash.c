@@ -43,8 +43,7 @@ static uint64_t end_of(const struct bloomfile_spans *s, size_t i)
     return s->ends != NULL ? s->ends[i] : start_of(s, i) + s->length;
 }
 
-/* The arrays are read again after this check. They must not change in between, which is up to the
- * caller. */
+/* The arrays are read again after this check. The caller must not change them in between. */
 static int check_spans(const struct bloomfile_spans *s)
 {
     uint64_t last;

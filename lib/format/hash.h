@@ -22,12 +22,10 @@ static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
     return XXH3_64bits_withSeed(key, size, seed);
 }
 
-/* The self_test of the header. A reader that hashes differently computes another value, and refuses
- * the file. */
+/* The self_test of the header. A reader that hashes differently gets another value, and refuses. */
 uint64_t hash_self_test(uint64_t seed);
 
-/* Computes the digests of spans. Returns 0, or BLOOMFILE_ESTRUCTSIZE or _EVALUE, and then writes
- * nothing. */
+/* Computes the digests of spans. Returns BLOOMFILE_ESTRUCTSIZE or _EVALUE before it writes any. */
 int hash_spans(uint64_t seed, const struct bloomfile_spans *given, uint64_t *digests);
 
 #endif

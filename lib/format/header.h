@@ -274,9 +274,7 @@ static inline int header_refuse_partial(const struct header *h)
 /* The distance in bytes from the start of a sealed layer to the start of the next layer. */
 uint64_t header_layer_stride(const struct header *h);
 
-/* The size of an image by its header, which must be valid. Includes the layers after a sealed
- * layer.
- */
+/* The size of an image by its header, which must be valid; with all layers after a sealed layer. */
 uint64_t header_whole_size(const struct header *h);
 
 /* Whether a label is at most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */

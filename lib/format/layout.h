@@ -53,8 +53,8 @@ static inline unsigned layout_unit_bits(uint32_t layout)
 }
 
 /* ---- sizes and offsets in the image, from layout, m and header size (format-spec.md, sections 5
- * and 11). The functions for views are inlined, because storage engines open a view for every
- * lookup. */
+ * and 11). Functions for views are inlined, because storage engines open a view for every lookup.
+ */
 
 #define GEOMETRY_FILE_HEADER     4096u
 #define GEOMETRY_EMBEDDED_HEADER 512u

@@ -39,8 +39,7 @@ static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
 /* ---- the head */
 
 /* A shape has in one word all that lookups need of a head: 9 bits for the number of groups, 7 for
- * the seed, 6 for the fewest columns of a group, and 9 for the number of groups with so few. It is
- * never 0. */
+ * the seed, 6 for the fewest columns of a group, and 9 for how many groups have so few. Never 0. */
 #define RIBBON_MAYBE 0x400001u /* a group without columns: every lookup returns "maybe" */
 
 static inline unsigned ribbon_groups(uint32_t shape)

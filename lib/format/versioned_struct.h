@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Public structs that begin with struct_size, so that caller and library may be of different
- * versions. */
+ * Public structs that begin with struct_size, so that caller and library may differ in version. */
 #ifndef BLOOMFILE_FORMAT_VERSIONED_STRUCT_H
 #define BLOOMFILE_FORMAT_VERSIONED_STRUCT_H
 
@@ -9,12 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A larger struct_size is refused. No struct will reach it, and most uninitialised sizes exceed it.
- */
+/* A larger struct_size is refused. No struct will reach it; most uninitialised sizes exceed it. */
 #define VERSIONED_MOST 1024
 
-/* The size of a struct in version 1.0, the oldest version of callers, where `last` was its last
- * member. */
+/* The size of a struct in version 1.0, the oldest version of callers; `last` is its last member. */
 #define VERSIONED_LEAST(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
 /* Whether some version of the struct can have that size. */

@@ -92,8 +92,7 @@ static double fill_variance(double m, double load, double full)
 
 /* The rate for many probes: the expected fill raised to k, and the second-order effect of the
  * fill's variance. Compared with the chain from CHAIN_THROWS probes on, it is at most 0.32% too
- * high (k = 64, three probes a cell), 0.011% for k up to 20, 0.0006% for k up to 7, and less for
- * more cells. */
+ * high (k = 64, three probes a cell), 0.011% for k up to 20, 0.0006% for k up to 7. */
 static double moments_fpr(double m, uint32_t k, double n)
 {
     double load = n / m * k, empty = rates_exp_minus(load), full = rates_one_minus_exp_minus(load);
@@ -301,16 +300,14 @@ const struct sizing rates_of_blocks = {
     .standard_error = block_standard_error,
 };
 
-/* ---- rates of the layout ribbon: the mean over pages, whose keys determine their columns; k is 0
- */
+/* ---- rates of the layout ribbon: the mean over pages, whose columns depend on their keys */
 
 static double power_of_half(unsigned columns)
 {
     return 1 / (double)((uint64_t)1 << columns);
 }
 
-/* The rate of a page with that many groups: 2^-columns, in the mean over the first groups of keys.
- */
+/* The rate of a page with that many groups: the mean of 2^-columns over all groups but the last. */
 static double page_rate(unsigned groups, unsigned words)
 {
     if (groups > words / 2)

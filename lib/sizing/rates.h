@@ -29,8 +29,7 @@
 /* The most probes of two absent keys. */
 #define SIZING_MAX_PROBES (2 * BLOOMFILE_MAX_HASHES)
 
-/* The chain. uncovered[u] is the probability that u cells of one absent key, or of two, are still
- * uncovered. */
+/* The chain. uncovered[u] is the probability that u cells of one or two absent keys are free. */
 struct rates_cover {
     double uncovered[SIZING_MAX_PROBES + 2];
     double cells;
@@ -64,8 +63,7 @@ struct sizing {
     /* The expected rate of the body after `more` keys are added. */
     double (*after)(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513],
                     uint64_t more);
-    /* The standard error of the measured rate as an estimate of the average rate for this many
-     * keys. */
+    /* The standard error of the measured rate as an estimate of the average for this many keys. */
     double (*standard_error)(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513]);
 };
 

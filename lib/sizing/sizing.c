@@ -39,8 +39,7 @@ bool sizing_keeps(double rate, double p)
     return rate <= p * (1 + margin);
 }
 
-/* The chance that an absent key shares its digest with a key in the filter. No filter has a lower
- * rate. */
+/* The chance that an absent key shares its digest with a key: the lowest rate of any filter. */
 static double digest_rate(uint64_t n)
 {
     return (double)n / 18446744073709551616.0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Bits and hashes for a number of keys and a false-positive rate, and the reverse. Sizes are
- * computed by + - * / only, in a fixed order, so that every machine builds the same filter from the
- * same keys.
- */
+ * computed by + - * / only, in a fixed order, so that every machine builds the same filter. */
 #ifndef BLOOMFILE_SIZING_H
 #define BLOOMFILE_SIZING_H
 
@@ -13,8 +11,8 @@
 #define SIZING_DEFAULT_FPR 0.01
 
 /* Returns the least m, rounded up for folding, that keeps rate p for n keys, or 0 if no m does. If
- * *k is 0, sets it to the best k. Arguments must be in range: n from 1 to 2^60, 0 < p < 1, *k at
- * most 64. */
+ * *k is 0, sets it to the best k. Arguments must be in range: 1 <= n <= 2^60, 0 < p < 1, *k <= 64.
+ */
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
 
 /* Whether a rate is at most p, with the tolerance of doc/format/sizes.md 3. */

@@ -116,7 +116,8 @@ TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slic
     const __m512i first = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
     const __m512i down = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
     const __m512i shifted = _mm512_srlv_epi64(_mm512_set1_epi64((long long)product), down);
-    /* 512 is in no word. gcc 12 makes -1 from a register's last value, and waits for that. */
+    /* Slices beyond k get position 512, which is in no word. gcc 12 would make -1 from the last
+     * value of a register, and wait for that value. */
     const __m512i nowhere = _mm512_set1_epi64(PROBE_BLOCK_BITS);
     const __m512i places = _mm512_mask_and_epi64(nowhere, (__mmask8)((1u << slices) - 1), shifted,
                                                  _mm512_set1_epi64(PROBE_BLOCK_BITS - 1));
@@ -292,8 +293,7 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
 
 /* ---- adds by the only writer: whole words, or the block if that is one register, are stored */
 
-/* The number of bits that a group of keys sets. With BITALG, a sum for each byte: at most 16 * 8.
- */
+/* The number of bits that a group of keys sets; with BITALG a sum per byte, at most 16 * 8. */
 #ifdef PICKS
 typedef __m512i OF_ISA(ones);
 

@@ -104,8 +104,8 @@ KERNEL_INLINE uint8_t *kernel_block_in(uint8_t *body, uint64_t blocks, uint64_t 
 }
 
 /* Sets the bits; a key that sets a bit is new. Prefetches the blocks of the `n` digests at `next`,
- * one after each change: a burst of prefetches and the locked instructions would wait for each
- * other. */
+ * one after each change: a burst of prefetches and the locked instructions would delay each other.
+ */
 KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_new,
                                     struct kernel_change *change, const struct kernel_view *view,
                                     const uint64_t *next, size_t n)

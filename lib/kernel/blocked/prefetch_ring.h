@@ -22,12 +22,10 @@
 /* Inlined into functions of each instruction set. */
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/* Whether a block has all bits of a digest: bloomfile_block_has_few() or _many() of an instruction
- * set. */
+/* Whether a block has all bits of a digest: bloomfile_block_has_few() or _many() of one set. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
-/* Adds integers: the `body` of a slice, where the whole body would begin, may be before address 0.
- */
+/* Adds integers: the `body` of a slice, the start of the whole body, may be before address 0. */
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t byte = PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);

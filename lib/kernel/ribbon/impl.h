@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the layout ribbon for one instruction set. ribbon.c includes it for each set, and
- * defines
+ * The kernel of the layout ribbon for one instruction set. ribbon.c includes it for each, and sets
  *
  *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
  *     TARGET    the attributes that let a function use these instructions

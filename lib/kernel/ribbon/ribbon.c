@@ -100,7 +100,8 @@ INLINE struct ribbon_query query_of(const struct kernel_view *view, uint64_t dig
     return ask_page(view, page, ribbon_seedless(digest), page_shape(view, page));
 }
 
-/* Prefetches all lines. Nearly all groups of a filter take the same side of the branch. */
+/* Prefetches all lines of a key's columns: the first, middle and last byte reach those of 16
+ * columns. Nearly all groups of a filter take the same side of the branch. */
 INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
 {
     const size_t size = (size_t)(end - columns);
@@ -243,7 +244,8 @@ TARGET INLINE __m256i two_quarters(const uint8_t *p, unsigned count)
                                    1);
 }
 
-/* Which of eight equations have an odd left side. The shifts move each lane's parity to its top. */
+/* Which of eight equations have an odd left side. AVX2 cannot count bits, so shifts fold the parity
+ * of each lane into its top bit, which VMOVMSKPS collects. */
 TARGET INLINE unsigned odd(__m256i first, __m256i second, uint64_t row)
 {
     const __m256i low = _mm256_set1_epi32((int)row), high = _mm256_set1_epi32((int)(row >> 32));

@@ -128,7 +128,8 @@ static inline uint64_t bytes_of(const struct kernel_view *view, enum kernel_dens
 }
 
 /* Returns a mask of the products whose positions are set. A position is floor(g * units / 2^64).
- * Because units is below 2^32, two products of 32 bits (VPMULUDQ) give it exactly. */
+ * Because units is below 2^32, two products of 32 bits (VPMULUDQ) give it exactly. VPERMQ picks the
+ * words from a tiny body in a register, VPGATHERQQ from a larger body. */
 INLINE __mmask8 are_set(const struct kernel_view *view, enum kernel_density density, __m512i g,
                         bool tiny)
 {

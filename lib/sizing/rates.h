@@ -5,7 +5,8 @@
  * An absent key is a false positive if its k probes all hit bits that the inserted keys' probes
  * have set. The k probes fall on r <= k different cells. Consider these r cells while the inserted
  * probes are thrown one after the other: if u of them are still uncovered, the next probe covers
- * one with probability u / cells. So the number of uncovered cells is a Markov chain with at most k
+ * another with probability u / cells. So the number of uncovered cells is a Markov chain with at
+ * most k
  * + 1 states, and the rate is the probability of state 0. Every step adds positive numbers only, so
  * no digits cancel. (The usual (1 - e^(-kn/m))^k is the limit for many cells. Bose et al. 2008 show
  * that it is too low for small m.)

@@ -6,10 +6,9 @@
  * have set. The k probes fall on r <= k different cells. Consider these r cells while the inserted
  * probes are thrown one after the other: if u of them are still uncovered, the next probe covers
  * another with probability u / cells. So the number of uncovered cells is a Markov chain with at
- * most k
- * + 1 states, and the rate is the probability of state 0. Every step adds positive numbers only, so
- * no digits cancel. (The usual (1 - e^(-kn/m))^k is the limit for many cells. Bose et al. 2008 show
- * that it is too low for small m.)
+ * most k + 1 states, and the rate is the probability of state 0. Every step adds positive numbers
+ * only, so no digits cancel. (The usual (1 - e^(-kn/m))^k is the limit for many cells. Bose et al.
+ * 2008 show that it is too low for small m.)
  *
  * sizing.c adds n / 2^64, the chance that an absent key shares its digest with a key in the filter.
  *

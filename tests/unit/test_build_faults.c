@@ -145,7 +145,7 @@ TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
 }
 
 /* Single digests are collected before they are written. */
-TEST(nor_one_that_was_added_alone)
+TEST(no_single_digest_is_lost)
 {
     batch = 1;
     whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
@@ -210,7 +210,7 @@ TEST(nor_one_where_memory_is_not_limited)
 }
 
 /* Solving pages takes memory too. */
-TEST(nor_one_of_a_ribbon)
+TEST(no_ribbon_digest_is_lost)
 {
     struct bloomfile_params ribbon = params;
     ribbon.layout = BLOOMFILE_LAYOUT_RIBBON;
@@ -218,7 +218,7 @@ TEST(nor_one_of_a_ribbon)
 }
 
 /* The digests of a slice are spread over the whole while they are collected. */
-TEST(nor_one_of_a_slice)
+TEST(no_slice_digest_is_lost)
 {
     struct bloomfile_params slice = params;
     slice.capacity = KEYS;

@@ -292,7 +292,7 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(every_open_flag_times_every_change)
+TEST_IN_DIR(every_change_is_detected_with_every_flag)
 {
     const bool kept = time_of_change_is_kept();
     for (size_t o = 0; o < ROWS(openings); o++)

@@ -125,22 +125,22 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
     assert_in_range(read, 0, at_most * PAGE);
 }
 
-TEST_WITH(one_by_one_without_verification, make_cold_filter, leave_temp_dir)
+TEST_WITH(unverified_single_lookups_read_only_their_pages, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, false, LOOKUPS);
 }
 
-TEST_WITH(many_without_verification, make_cold_filter, leave_temp_dir)
+TEST_WITH(unverified_batches_read_only_their_pages, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(BLOOMFILE_OPEN_VERIFY_NONE, true, LOOKUPS);
 }
 
-TEST_WITH(one_by_one_with_their_checksums, make_cold_filter, leave_temp_dir)
+TEST_WITH(single_lookups_read_pages_and_checksums, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(0, false, LOOKUPS + TABLE_PAGES);
 }
 
-TEST_WITH(many_with_their_checksums, make_cold_filter, leave_temp_dir)
+TEST_WITH(batches_read_pages_and_checksums, make_cold_filter, leave_temp_dir)
 {
     assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
 }
@@ -163,7 +163,7 @@ static long waits_of_many(void)
 
 /* Pages are read in parallel: requested before they are needed, even for a user without write
  * permission. FUSE ignores requests while a dozen are pending. */
-TEST_WITH(many_without_waiting_for_each, make_cold_filter, leave_temp_dir)
+TEST_WITH(batches_read_pages_in_parallel, make_cold_filter, leave_temp_dir)
 {
     if (is_on(FUSE))
         skip("the file system is FUSE");
@@ -185,7 +185,7 @@ static unsigned requests_of_many(void)
 
 /* Requests cover pages and their checksums, except for the first wait, which reveals that the
  * file is cold. The kernel may keep or reclaim some pages, so the bounds are loose. */
-TEST_WITH(each_page_once_and_none_in_memory, make_cold_filter, leave_temp_dir)
+TEST_WITH(each_cold_page_is_requested_once, make_cold_filter, leave_temp_dir)
 {
     assert_in_range(requests_of_many(), FEW, 2 * (FEW - 1));
     assert_in_range(requests_of_many(), 0, FEW / 3);
@@ -209,7 +209,7 @@ TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, le
     close(fd);
 }
 
-TEST_WITH(the_whole_file_if_it_is_to_be_resident, make_cold_filter, leave_temp_dir)
+TEST_WITH(prefault_and_copy_read_the_whole_file, make_cold_filter, leave_temp_dir)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {

@@ -182,7 +182,7 @@ static struct bytes with_keys(uint32_t layout, uint64_t bits, uint64_t from, uin
 
 /* Many pages: parts end because of their changes, because of their pages, or because the next
  * pages are unchanged. */
-TEST(keys_come_and_go)
+TEST(added_and_removed_keys_are_patched)
 {
     for (size_t l = 0; l < LARGE; l++) {
         const uint64_t bits = bits_of(layouts[l], 3000);

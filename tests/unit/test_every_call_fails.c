@@ -461,7 +461,7 @@ ALONE(a_boot_identity_may_come_in_pieces)
 
 /* ---- file systems */
 
-ALONE(where_it_cannot_be_told_what_file_system_it_is)
+ALONE(an_unknown_file_system_is_an_error)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -483,7 +483,7 @@ ALONE(where_it_cannot_be_told_what_file_system_it_is)
     assert_int_equal(unlink("live"), 0);
 }
 
-ALONE(a_descriptor_of_its_own_cannot_be_had)
+ALONE(without_its_own_descriptor_open_fails)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -502,7 +502,7 @@ ALONE(a_descriptor_of_its_own_cannot_be_had)
     assert_int_equal(unlink("live"), 0);
 }
 
-ALONE(a_folder_in_which_no_name_can_be_made)
+ALONE(an_absent_spool_is_an_error)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .spool = "absent" });
     const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);

@@ -376,7 +376,7 @@ ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
     assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
 }
 
-ALONE(and_may_be_a_marked_one_itself)
+ALONE(a_replacing_record_may_be_marked)
 {
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over_and_be_killed),
@@ -465,7 +465,7 @@ ALONE(a_clean_file_has_its_counts)
 }
 
 /* R3. */
-ALONE(nor_has_it_a_sync)
+ALONE(a_clean_file_has_no_sync)
 {
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);

@@ -444,17 +444,17 @@ static void folds_agree(void **state)
 
 /* ---- choice */
 
-static void lookups_of_every_k(void **state)
+static void lookups_agree_for_every_k(void **state)
 {
     for_all_kernels(lookups_of_every_k_agree);
 }
 
-static void lookups_at_every_alignment(void **state)
+static void lookups_agree_at_every_alignment(void **state)
 {
     for_all_kernels(lookups_at_every_alignment_agree);
 }
 
-static void lookups_far_away(void **state)
+static void lookups_agree_beyond_the_nearest_cache(void **state)
 {
     for_all_kernels(lookups_far_away_agree);
 }
@@ -464,22 +464,22 @@ static void lookups_in_the_largest_bodies(void **state)
     for_all_kernels(lookups_in_the_largest_bodies_agree);
 }
 
-static void lookups_in_tiny_bodies(void **state)
+static void lookups_agree_in_tiny_bodies(void **state)
 {
     for_all_kernels(lookups_in_tiny_bodies_agree);
 }
 
-static void lookups_in_several_bodies(void **state)
+static void lookups_agree_in_several_bodies(void **state)
 {
     for_all_kernels(lookups_in_several_bodies_agree);
 }
 
-static void single_bits(void **state)
+static void each_single_bit_is_found(void **state)
 {
     for_all_kernels(a_single_bit_is_found);
 }
 
-static void adds(void **state)
+static void all_kernels_add_alike(void **state)
 {
     for_all_kernels(adds_agree);
 }
@@ -515,14 +515,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* choose first */
-        cmocka_unit_test(lookups_of_every_k),
-        cmocka_unit_test(lookups_at_every_alignment),
-        cmocka_unit_test(lookups_far_away),
+        cmocka_unit_test(lookups_agree_for_every_k),
+        cmocka_unit_test(lookups_agree_at_every_alignment),
+        cmocka_unit_test(lookups_agree_beyond_the_nearest_cache),
         cmocka_unit_test(lookups_in_the_largest_bodies),
-        cmocka_unit_test(lookups_in_tiny_bodies),
-        cmocka_unit_test(lookups_in_several_bodies),
-        cmocka_unit_test(single_bits),
-        cmocka_unit_test(adds),
+        cmocka_unit_test(lookups_agree_in_tiny_bodies),
+        cmocka_unit_test(lookups_agree_in_several_bodies),
+        cmocka_unit_test(each_single_bit_is_found),
+        cmocka_unit_test(all_kernels_add_alike),
         cmocka_unit_test(folds_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

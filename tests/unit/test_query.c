@@ -241,7 +241,7 @@ TEST(nothing_is_read_behind_the_last_key)
 }
 
 /* On handles in doubt, because a page is bad. */
-TEST(nor_behind_the_last_digest)
+TEST(nothing_is_read_after_the_last_digest)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                         BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };

@@ -268,7 +268,7 @@ static bool solve_wrongly(uint8_t *page, unsigned lines, const uint64_t *digests
     return false;
 }
 
-TEST(and_no_filter_is_made_of_it)
+TEST(an_unsolvable_page_makes_no_filter)
 {
     const struct kernel wrong = { .solve = solve_wrongly };
     struct solver *solver;

@@ -269,7 +269,7 @@ TEST_IN_DIR(a_reader_finds_what_was_added_to_layers_it_does_not_know)
 }
 
 /* S1. */
-TEST_IN_DIR(the_next_run_goes_on)
+TEST_IN_DIR(a_reopened_series_continues)
 {
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);

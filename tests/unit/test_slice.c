@@ -99,7 +99,7 @@ static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 
 /* ---- building and joining */
 
-TEST_IN_DIR(test_they_make_the_whole)
+TEST_IN_DIR(slices_join_to_the_whole)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -136,7 +136,7 @@ TEST_IN_DIR(test_they_make_the_whole)
 }
 
 /* With temporary files, with threads, with digests added singly and in batches. */
-TEST_IN_DIR(test_however_it_is_built)
+TEST_IN_DIR(every_builder_makes_the_same_slice)
 {
     struct bloomfile_params params = params_of(3, 5);
     bloomfile_builder *plain = new_builder(params);
@@ -316,7 +316,7 @@ TEST_IN_DIR(test_what_a_slice_says_of_its_keys)
 }
 
 /* Sizes chosen for a rate, and a body that does not fill its pages. */
-TEST_IN_DIR(test_sizes)
+TEST_IN_DIR(slices_of_chosen_sizes_join_to_the_whole)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = KEYS;
@@ -342,7 +342,7 @@ TEST_IN_DIR(test_sizes)
     free(whole.data);
 }
 
-TEST_IN_DIR(test_params)
+TEST_IN_DIR(invalid_slice_parameters_are_refused)
 {
     const struct {
         uint32_t layout, slice, slices;
@@ -388,7 +388,7 @@ TEST_IN_DIR(test_params)
 }
 
 /* Each digest belongs to exactly one slice, for all sizes. */
-TEST_IN_DIR(test_slice_of)
+TEST_IN_DIR(each_digest_belongs_to_one_slice)
 {
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
@@ -426,7 +426,7 @@ static void place(struct bytes whole, struct bytes slice)
         put32(to + 4 * page, get32(from + 4 * page) ^ own.body_crc ^ all.body_crc);
 }
 
-TEST_IN_DIR(test_from_headers_alone)
+TEST_IN_DIR(a_whole_header_comes_from_slice_headers)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -450,7 +450,7 @@ TEST_IN_DIR(test_from_headers_alone)
 }
 
 /* Headers that form no whole leave the output unchanged. */
-TEST_IN_DIR(test_headers_refused)
+TEST_IN_DIR(headers_of_no_whole_are_refused)
 {
     build("whole", 0, 0);
     build_all(5);
@@ -514,7 +514,7 @@ static void check_answers(const bloomfile_filter *f, const bloomfile_filter *who
     assert_true(found < n);
 }
 
-TEST_IN_DIR(test_answers)
+TEST_IN_DIR(only_own_blocks_answer_no)
 {
     bloomfile_filter *list[MOST], *whole;
     uint64_t digests[4000], random = 7;
@@ -551,7 +551,7 @@ TEST_IN_DIR(test_answers)
 }
 
 /* In memory, and in the middle of a file: the file form at any place. */
-TEST_IN_DIR(test_where_it_lies)
+TEST_IN_DIR(a_slice_opens_at_any_offset)
 {
     build("whole", 0, 0);
     build("slice", 1, 3);
@@ -589,7 +589,7 @@ static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
 }
 
 /* A whole so large that it would begin below address 0. Sanitizers check the arithmetic. */
-TEST_IN_DIR(test_at_the_end_of_the_largest)
+TEST_IN_DIR(largest_whole_does_not_overflow)
 {
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
@@ -608,7 +608,7 @@ TEST_IN_DIR(test_at_the_end_of_the_largest)
 }
 
 /* Every page damaged: no key is lost, in single lookups and batches, verified before or not. */
-TEST_IN_DIR(test_damage)
+TEST_IN_DIR(a_damaged_page_loses_no_key)
 {
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
@@ -645,7 +645,7 @@ TEST_IN_DIR(test_damage)
 
 /* ---- operations that are refused */
 
-TEST_IN_DIR(test_incomplete)
+TEST_IN_DIR(missing_slices_are_refused)
 {
     bloomfile_filter *list[MOST];
     build_all(5);
@@ -792,7 +792,7 @@ TEST_IN_DIR(test_other_functions_and_origins)
 }
 
 /* If the sum is too large, the count is the largest possible number, marked as an estimate. */
-TEST_IN_DIR(test_sum_of_keys)
+TEST_IN_DIR(an_overflowing_sum_of_keys_is_an_estimate)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     build_all(2);
@@ -808,7 +808,7 @@ TEST_IN_DIR(test_sum_of_keys)
 }
 
 /* Joining a damaged slice fails. */
-TEST_IN_DIR(test_joining_damage)
+TEST_IN_DIR(joining_a_damaged_slice_fails)
 {
     bloomfile_filter *list[MOST];
     build_all(5);
@@ -824,7 +824,7 @@ TEST_IN_DIR(test_joining_damage)
     free(slice.data);
 }
 
-TEST_IN_DIR(test_what_needs_a_whole)
+TEST_IN_DIR(whole_only_operations_refuse_slices)
 {
     build_all(2);
     bloomfile_filter *list[2];
@@ -856,7 +856,7 @@ TEST_IN_DIR(test_what_needs_a_whole)
 }
 
 /* Patches exist only between slices of the same place. */
-TEST_IN_DIR(test_patches)
+TEST_IN_DIR(patches_need_slices_of_one_place)
 {
     build_all(5);
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
@@ -882,7 +882,7 @@ TEST_IN_DIR(test_patches)
 
 /* ---- the header */
 
-TEST_IN_DIR(test_rules)
+TEST_IN_DIR(each_slice_rule_is_checked)
 {
     build("slice", 1, 3);
     struct bytes image = read_file("slice");
@@ -951,7 +951,7 @@ TEST_IN_DIR(test_rules)
 }
 
 /* A blocked slice that is not the last must have whole pages of blocks. */
-TEST_IN_DIR(test_whole_pages)
+TEST_IN_DIR(inner_slices_have_whole_pages)
 {
     build("slice", 2, 3);
     struct bytes image = read_file("slice");

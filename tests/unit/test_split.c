@@ -150,7 +150,7 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
     }
 }
 
-TEST(marks_by_their_numbers)
+TEST(pickers_find_marks_by_number)
 {
     static const uint64_t rarities[] = { 1, 2, 20, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
@@ -164,7 +164,7 @@ TEST(marks_by_their_numbers)
     }
 }
 
-TEST(at_every_alignment_and_of_every_length)
+TEST(all_splitters_agree_at_every_alignment)
 {
     static const uint64_t rarities[] = { 1, 2, 60, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
@@ -178,7 +178,7 @@ TEST(at_every_alignment_and_of_every_length)
     }
 }
 
-TEST(at_every_single_place)
+TEST(all_splitters_find_a_mark_anywhere)
 {
     for (size_t place = 0; place < LONGEST; place++) {
         memset(page, 'x', PAGE);
@@ -223,7 +223,7 @@ static bool decodes(const uint8_t *bytes, size_t size)
            to == room + size && (size == 0 || memcmp(key.data, bytes, size) == 0);
 }
 
-TEST(hexadecimal_of_every_length)
+TEST(hexadecimal_of_any_length_is_decoded)
 {
     uint8_t bytes[LONGEST];
     for (size_t size = 0; size <= LONGEST; size++) {

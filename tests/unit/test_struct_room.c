@@ -72,7 +72,7 @@ TEST(initial_values_can_be_assigned)
 
 static struct bloomfile_params at_file_scope = { .struct_size = sizeof(struct bloomfile_params) };
 
-TEST(initial_value_at_file_scope)
+TEST(initial_values_work_at_file_scope)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, &at_file_scope), 0);

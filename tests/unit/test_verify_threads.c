@@ -152,7 +152,7 @@ TEST(swapped_stretches_are_found_though_they_are_whole)
 
 /* ---- threads */
 
-TEST(so_many_threads_and_no_more)
+TEST(verify_starts_only_the_given_threads)
 {
     bloomfile_filter *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };

@@ -52,7 +52,7 @@ LEAST = 0.98                         # of the mutants without a judgement
 TABLE = SOURCE_ROOT / "tests" / "nightly" / "campaign" / "mutants.tsv"
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "mutants"
 FAILED = re.compile(rb"\[  FAILED  \]|^(FAIL|ERROR): ", re.M)
-UNIT_TEST = re.compile(r"^TEST(?:_IN_DIR|_WITH)?\((\w+)", re.M)
+UNIT_TEST = re.compile(r"^(?:TEST(?:_IN_DIR|_WITH)?\(|static void )(\w+)(?:\(void \*\*\w+\)|[,)])", re.M)
 SPLIT = 0.1  # a program that takes longer is run test by test
 EFFECTS = re.compile(r"\w\s*\(|[^=!<>]=[^=]|\+\+|--")  # a call or an assignment: leaving it out removes more than its value
 FINE = 60    # seconds for which a test that passed without mutants counts as stable

@@ -175,7 +175,7 @@ class Framework(unittest.TestCase):
         self.run_toy("toy", "--seed", "6")
         self.assertEqual((self.folder / "toy" / "state.old").read_bytes(), old)
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments_are_refused(self):
         for arguments in ["--time", "ten"], ["--count", "0"], ["--count", "1.5"], ["--resume", "--seed", "1"], ["--resume"], ["--skip", "3"]:
             self.run_toy("toy", *arguments, status=2)
 

@@ -109,12 +109,12 @@ class FullDisk(unittest.TestCase):
         self.works("create", self.filter, FILTER * 8)
         self.works("add", self.filter, KEYS)
 
-    def test_too_large(self):
+    def test_too_large_a_filter_is_refused(self):
         self.refused("ENOSPC", "create", self.filter, 2 * ROOM * 8)
         self.fill()
         self.refused("ENOSPC", "create", self.filter, MIB * 8)
 
-    def test_just_fits(self):
+    def test_a_filter_that_fits_can_be_filled(self):
         size = ROOM
         while self.use("create", self.filter, size * 8)[0] != 0:
             self.refused("ENOSPC", "create", self.filter, size * 8)
@@ -125,7 +125,7 @@ class FullDisk(unittest.TestCase):
         self.restart()
         self.check(CLEAN)
 
-    def test_sealing(self):
+    def test_sealing_works_on_a_full_disk(self):
         self.works("create", self.filter, FILTER * 8)
         self.fill()
         self.works("add", self.filter, KEYS)

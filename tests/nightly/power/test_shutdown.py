@@ -60,7 +60,7 @@ class Shutdown(unittest.TestCase):
         self.assertEqual(path.read_bytes() if path.exists() else None, before)
         self.assertEqual(status, 2, words)
 
-    def test_new_files(self):
+    def test_a_lost_new_name_is_an_error(self):
         self.tool("bfcreate", "-q", "--live", *SHAPE, "live")
         self.tool("bfdelta", "-q", "a", "b", "patch")
         for words in (["bfcreate", "-q", "out"], ["bfcreate", "-q", "--live", *SHAPE, "out"],
@@ -70,7 +70,7 @@ class Shutdown(unittest.TestCase):
             with self.subTest(words=words):
                 self.loses("out", *words, keys=OLD)
 
-    def test_replaced_files(self):
+    def test_a_lost_replacement_is_an_error(self):
         self.tool("bfdelta", "-q", "a", "b", "patch")
         for words in (["bfcreate", "-q", "-f", "a"], ["bfcreate", "-q", "--live", *SHAPE, "-f", "a"],
                       ["bffold", "-q", "--factor", "4", "-f", "a", "a"], ["bfmerge", "-q", "-f", "a", "a", "b"],
@@ -78,7 +78,7 @@ class Shutdown(unittest.TestCase):
             with self.subTest(words=words):
                 self.loses("a", *words, keys=NEW)
 
-    def test_a_new_layer(self):
+    def test_a_lost_layer_is_an_error(self):
         self.tool("bfcreate", "-q", "--live", "--grow", "-n", "100", "grow")
         self.tool("bfadd", "-q", "grow", keys=OLD)
         self.assertEqual(self.shut_down_at("grow.1", TOOLS["bfadd"], "-q", "grow", keys=NEW), 2)
@@ -86,7 +86,7 @@ class Shutdown(unittest.TestCase):
                                text=True, capture_output=True, timeout=TIMEOUT, check=False)
         self.assertEqual((asked.returncode, asked.stderr), (0, ""))
 
-    def test_shipping(self):
+    def test_a_lost_publication_is_an_error(self):
         for name in "site", "server":
             (self.root / name).mkdir()
         ship = str(SHIP)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Counts of a body's set bits, and of its blocks, counters or columns. The code is compiled without
- * POPCNT, which baseline x86-64 lacks, and with it, which is five times as fast. VPOPCNTQ (Ice
- * Lake, Zen 4) counts eight words at a time: 65 GB/s from the L1 cache instead of 21. */
+ *
+ * Counts of a body's set bits, and of its blocks, counters or columns.
+ *
+ * The code is compiled twice for x86: without POPCNT, which baseline x86-64 lacks, and with it,
+ * which is five times as fast. VPOPCNTQ (Ice Lake, Zen 4) counts the set bits of eight words in one
+ * instruction: 65 GB/s from the L1 cache, where one word at a time reaches 21 GB/s.
+ */
 #include "kernel/kernel.h"
 
 #ifdef __x86_64__
@@ -52,7 +56,9 @@ INLINE void tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally
 
 #define LOWEST 0x1111111111111111u /* the lowest bit of each counter */
 
-/* A counter is above 0 if any of its bits is set, and at 15 if all are. */
+/* ORs and ANDs the four bits of each counter into its lowest bit: a counter is above 0 if any bit
+ * is set, and at 15 if all are. The shifts also bring in bits of the next counter, but only above
+ * the lowest bit, where the mask drops them. */
 INLINE void tally_counters(uint64_t counters, struct kernel_tally *tally)
 {
     const uint64_t any = counters | counters >> 1 | counters >> 2 | counters >> 3;
@@ -146,9 +152,12 @@ void kernel_tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally
 
 /* ---- ribbon */
 
-#define WEIGHT_LOG 20 /* the weight of a line, so that 64 bits hold that of 2^50 bytes */
+/* The weight of a line is 2^20, so that a page's weight can be divided between two numbers of
+ * columns. 64 bits hold the weight of 2^44 lines, which are 2^50 bytes. */
+#define WEIGHT_LOG 20
 
-/* A lookup compares the columns of its first group, which is any group but the last. */
+/* A key's first group is any but the last. Its lookup compares as many columns as that group has:
+ * `fewest` in the first `few` groups, `fewest` + 1 in the rest. */
 static void weigh(uint32_t shape, unsigned lines, struct kernel_tally *tally)
 {
     const uint64_t all = (uint64_t)lines << WEIGHT_LOG;

@@ -7,7 +7,8 @@
 
 /* ---- adds to a part that only the caller touches */
 
-/* By address: how a vector is passed by value depends on the instruction set. */
+/* By address, because the calling convention for a vector argument depends on the instruction set,
+ * and compilers warn of that. */
 TARGET KERNEL_INLINE bool OF_ISA(has_any)(const kernel_bits *of)
 {
     const kernel_bits bits = *of;
@@ -22,7 +23,8 @@ TARGET KERNEL_INLINE bool OF_ISA(has_any)(const kernel_bits *of)
 }
 
 /* Sets the bits of the first `slices` slices of each digest's product with `multiplier`. rows[i] is
- * a block in which only bit i is set. Digests that set no bit go to `idle`, unless it is NULL. */
+ * a block in which only bit i is set. Appends the digests that set no bit to `idle`, unless it is
+ * NULL. */
 TARGET KERNEL_INLINE void OF_ISA(add_slices)(uint8_t *part, uint64_t first, uint64_t blocks,
                                              uint8_t (*rows)[PROBE_BLOCK_BYTES],
                                              uint64_t multiplier, unsigned slices,
@@ -107,23 +109,27 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 
 #ifdef WIDE
 
-/* Returns a block with the bits of the first `slices` slices of a product. Each lane shifts 1 left
- * by the bit's position minus the first position of its word. VPSLLVQ makes 0 if that is negative
- * or above 63, so only the bit's word keeps the 1. Storing the words and loading the block would
- * stall: processors cannot forward small stores to a larger load. */
+/* Returns a block with the bits of the first `slices` slices of a product, computed in registers.
+ * Storing words and loading them as one register would stall: the processor cannot forward several
+ * small stores to one large load.
+ *
+ * All eight lanes shift 1 left, for each slice in turn, by the bit's position minus the first
+ * position of the lane's word. VPSLLVQ gives 0 for counts of 64 and more, so only the lane with the
+ * bit's word keeps a 1. Negative differences are huge counts. */
 TARGET KERNEL_INLINE __m512i OF_ISA(want_slices)(uint64_t product, unsigned slices)
 {
     const __m512i first = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
     const __m512i down = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
     const __m512i shifted = _mm512_srlv_epi64(_mm512_set1_epi64((long long)product), down);
-    /* Slices beyond k get position 512, which is in no word. gcc 12 would make -1 from the last
-     * value of a register, and wait for that value. */
+    /* Slices that k does not use get position 512, which is in no word. -1 would do too, but gcc 12
+     * makes it by VPTERNLOG of a register with itself, and waits for the register's last value. */
     const __m512i nowhere = _mm512_set1_epi64(PROBE_BLOCK_BITS);
     const __m512i places = _mm512_mask_and_epi64(nowhere, (__mmask8)((1u << slices) - 1), shifted,
                                                  _mm512_set1_epi64(PROBE_BLOCK_BITS - 1));
     __m512i wanted = _mm512_setzero_si512();
-    /* A broadcast from memory takes a load port; one from a register takes shuffles, for which
-     * Intel cores have one port. The asm keeps gcc from the register: 2.8 ns a key, not 4.2. */
+    /* A broadcast from memory needs only a load port. A broadcast from a register takes shuffles,
+     * and Intel cores have one port for 512-bit shuffles. The asm keeps gcc from broadcasting from
+     * the register. This and the constant above made a batch take 2.8 ns a key instead of 4.2. */
     int64_t each[8] __attribute__((aligned(64)));
     _mm512_store_si512(each, places);
     __asm__("" : "+m"(each));
@@ -291,9 +297,11 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     }
 }
 
-/* ---- adds by the only writer: whole words, or the block if that is one register, are stored */
-
-/* The number of bits that a group of keys sets; with BITALG a sum per byte, at most 16 * 8. */
+/* ---- adds by the only writer: whole words, or the block if that is one register, are stored
+ *
+ * OF_ISA(ones) counts the bits that a group of keys sets. With BITALG it has a sum for each byte of
+ * a block (VPOPCNTB), which is reduced once for the 16 keys of a group. A byte's sum cannot
+ * overflow: a byte of one block has 8 bits, so 16 keys add at most 128 to it. */
 #ifdef PICKS
 typedef __m512i OF_ISA(ones);
 
@@ -310,8 +318,9 @@ TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
 }
 #endif
 
-/* Adds a key. Returns whether it is new. look: tests first whether the key is present. Without
- * AVX-512 this test always comes first: it saves 2 to 5 of 27 to 30 ns on Sapphire Rapids. */
+/* Adds a key. Returns whether it is new. If `look` is set, first tests whether the key is present.
+ * Without AVX-512 this test always comes first: finding the words that lack bits took longer (27 to
+ * 30 ns an add of a new key on Sapphire Rapids, with the test 25). */
 TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest, bool look,
                                             OF_ISA(ones) * ones)
 {
@@ -352,7 +361,8 @@ TARGET static unsigned OF_ISA(set_alone)(uint8_t *body, uint64_t blocks, unsigne
     return OF_ISA(set_block)(block, k, digest, false, &ones) ? (unsigned)OF_ISA(sum)(&ones) : 0;
 }
 
-/* few: k is at most PROBE_SLICES. Then the compiler keeps the loop's constants in registers. */
+/* few: k is at most PROBE_SLICES. The compiler drops the loop over products, and keeps the
+ * constants of the first in registers. */
 TARGET KERNEL_INLINE void OF_ISA(add_run)(uint8_t *body, uint64_t blocks, unsigned k,
                                           const uint64_t *digests, size_t n, bool *was_new,
                                           struct kernel_change *change, bool few)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Batch lookups in the blocked layout, for every instruction set that tests a block.
+ *
+ * A lookup needs one cache line. In a large body the line's way from memory takes nearly all of the
+ * time, so a batch keeps many lines under way: it prefetches each line KERNEL_RING lookups ahead.
  */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
 #define BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
@@ -9,12 +12,23 @@
 #include "format/probe.h"
 #include "kernel/kernel.h"
 
-/* How many lookups ahead a line is prefetched. On Zen 5 a line of a 125 MB file takes 141 ns to
- * arrive, and lines arrive every 3.13 ns at best, so 45 are under way on average; some take longer.
- * Bare loads take 5.00 ns at a distance of 32, 3.65 at 64, 3.13 at 96 and 128, 3.37 at 256
- * (bench/results/peers-sizes.md). Sapphire Rapids is flat from 64 to 256 (peers.md). */
-#define KERNEL_RING       96
-#define KERNEL_RING_LEAST 8 /* at least this far if several bodies share the ring */
+/* How many lookups ahead a line is prefetched.
+ *
+ * On Zen 5 a line of a 125 MB file takes 141 ns to arrive, and lines arrive every 3.13 ns at best,
+ * so 45 lines are under way on average. The distance must be larger, because some lines take longer
+ * than average. Bare loads, ns a line (bench/results/peers-sizes.md, "random lines"):
+ *
+ *     distance    16     32     64     96    128    192    256
+ *     ns        6.40   5.00   3.65   3.13   3.13   3.21   3.37
+ *
+ * Sapphire Rapids has the same minimum, but it is flat: 21.5 ns for 16, and 19.2 to 19.9 for 64 to
+ * 256 (peers.md). */
+#define KERNEL_RING 96
+
+/* A lookup in several bodies has a line in each of them, so they share the ring. But each line is
+ * prefetched at least 8 lookups ahead. */
+#define KERNEL_RING_LEAST 8
+
 /* Bodies up to 256 KiB stay in the L2 cache (1 MiB on Zen 4 and 5, 2 MiB on Sapphire Rapids), and
  * are not prefetched: in 100 KB a lookup takes 1.28 ns without, 1.48 with prefetching. */
 #define KERNEL_NEAR_BYTES (1 << 18)
@@ -25,7 +39,8 @@
 /* Whether a block has all bits of a digest: bloomfile_block_has_few() or _many() of one set. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
-/* Adds integers: the `body` of a slice, the start of the whole body, may be before address 0. */
+/* Computes with integers, because a slice's `body` is where the body of the whole filter would
+ * begin. That address may be outside all objects, where pointer arithmetic is undefined. */
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t byte = PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);

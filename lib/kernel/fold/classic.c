@@ -3,7 +3,10 @@
 #include "kernel/fold/steps.h"
 #include "kernel/kernel.h"
 
-/* ---- by 2, 3 and 4: ORs groups into their lowest bits, which it moves together */
+/* ---- by 2, 3 and 4
+ *
+ * pairs() and fours() OR each group into its lowest bit, mask the rest, and move these bits
+ * together as the decoding of a Morton code does. */
 
 FOLD_INLINE uint8_t pairs(uint16_t bits)
 {
@@ -52,8 +55,13 @@ FOLD_INLINE void fold_bits_by_4(uint8_t *restrict to, const uint8_t *restrict fr
             to[i] = fours(get32(from + 4 * i));
 }
 
-/* ---- by 5, 7, 11, 13 and 15: 8 or 4 groups in each word. Shifts by 1, 2 (and 4) OR the first 4
- * (8) bits of a group into its lowest bit; the shift by `by` - 4 (- 8) adds the last 4 (8). */
+/* ---- by 5, 7, 11, 13 and 15: a loop over words, each with 8 groups (of 5 or 7) or 4 groups
+ *
+ * Compilers make vectors of these loops, because all words take the same shifts. Eight groups of up
+ * to 7 bits fit in a word. Four larger groups take up to 60 bits, and the second four begin with
+ * bit 4 of a byte. Shifts by 1, 2 (and 4) OR the first 4 (or 8) bits of a group into its lowest
+ * bit. The shift by `by` - 4 (or - 8) adds the last 4 (or 8). Some bits are added twice, which does
+ * not change an OR. */
 
 /* A word with the lowest bit of each of four groups. */
 FOLD_INLINE uint64_t four_places(unsigned by)
@@ -159,7 +167,9 @@ FOLD_INLINE void fold_bits_groups(uint8_t *to, const uint8_t *from, size_t size,
 
 /* ---- every factor */
 
-#define AT_ONCE 500 /* from this factor on a loop per group, which ends at the first set bit */
+/* From this factor on, one loop over a whole group is faster than several steps, because it ends at
+ * the first set bit. */
+#define AT_ONCE 500
 
 static uint64_t next_step_of_bits(uint64_t factor)
 {

@@ -93,8 +93,11 @@ FOLD_INLINE void fold_counters_by_4(uint8_t *restrict to, const uint8_t *restric
     }
 }
 
-/* ---- by 5, 7, 11 and 13: two groups take `by` bytes. The loops compute the sums for two groups
- * from every byte on, without varying shifts, and keep every `by`th: at most 13 * 15, in a byte. */
+/* ---- by 5, 7, 11 and 13: two groups take `by` bytes
+ *
+ * The loops compute the sums of the two groups that would begin at every byte, and keep every
+ * `by`th result. That is `by` times the work, but the loops have no varying shifts, so compilers
+ * make vectors of them. A sum cannot overflow a byte: 13 counters are at most 195. */
 
 #define ODD_MOST 13
 
@@ -121,7 +124,8 @@ FOLD_INLINE void fold_counters_by_odd(uint8_t *restrict to, const uint8_t *restr
 
 #define LOW_NIBBLES 0x0F0F0F0F0F0F0F0FU
 
-/* The sum of the first `n` of 16 counters, at most 240. The product's top byte adds all bytes. */
+/* The sum of the first `n` of 16 counters, n > 0. The multiplication adds the eight bytes into the
+ * highest byte. The sum is at most 240, so it fits. */
 static inline uint64_t sum_of(uint64_t counters, uint64_t n)
 {
     counters &= UINT64_MAX >> (64 - 4 * n);
@@ -134,7 +138,8 @@ static inline unsigned nibble(const uint8_t *from, uint64_t j)
     return from[j / 2] >> (4 * (j % 2)) & 15u;
 }
 
-/* The sum of `n` counters from i on, 15 a word: if i is odd, the shift leaves only 15. */
+/* The sum of `n` counters from i on. A word that begins with an odd counter has only 15 of its 16
+ * counters after the shift, so each word adds 15. */
 static uint64_t sum_all(const uint8_t *from, uint64_t i, uint64_t n)
 {
     uint64_t sum = 0;
@@ -163,7 +168,8 @@ FOLD_INLINE void fold_counters_groups(uint8_t *to, const uint8_t *from, size_t s
 
 /* ---- every factor */
 
-/* 3 before 5 and 7: a fold by 15 as 3 and then 5 is 1.6 times as fast (bench-combine). */
+/* 3 comes before the larger odd factors, because a step by 3 costs as little as a step by 2: a fold
+ * by 15 as 3 and then 5 is 1.6 times as fast as 5 and then 3 (bench-combine). */
 static uint64_t next_step_of_counters(uint64_t factor)
 {
     static const uint8_t steps[] = { 4, 2, 3, 13, 11, 7, 5 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the layout ribbon for one instruction set. ribbon.c includes it for each, and sets
+ * The kernel of the layout ribbon for one instruction set. ribbon.c includes this file once for
+ * each set. It defines
  *
  *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
  *     TARGET    the attributes that let a function use these instructions
@@ -29,8 +30,9 @@ OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
     return OF_ISA(answer)(&q);
 }
 
-/* Few instructions (95 with the call, in a blocked filter 47) and no stack frame, so that the
- * processor's window holds more lookups, whose cache misses overlap (bench/results/ribbon.md). */
+/* Has few instructions and no stack frame, so that the processor overlaps the cache misses of more
+ * calls. A lookup takes about 95 instructions with its call, in a blocked filter 47. The
+ * processor's instruction window therefore holds half as many lookups (bench/results/ribbon.md). */
 TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
@@ -67,7 +69,10 @@ TARGET INLINE size_t OF_ISA(one_by_one)(const struct kernel_view *view, const ui
     return found;
 }
 
-/* ---- batches */
+/* ---- batches
+ *
+ * There are no 64-bit vector multiplications with a 128-bit product, so reduced() makes the high
+ * half of a product from four products of 32-bit halves (VPMULUDQ). */
 
 #ifdef LANES
 
@@ -78,7 +83,7 @@ TARGET INLINE lanes OF_ISA(low_half)(lanes a)
     return a & UINT32_MAX;
 }
 
-/* The high halves of the 128-bit products, from products of 32-bit halves (VPMULUDQ). */
+/* The high halves of the 128-bit products. */
 TARGET INLINE lanes OF_ISA(reduced)(lanes a, uint64_t by)
 {
     const lanes b = by - (lanes){ 0 }, b1 = b >> 32, a1 = a >> 32;
@@ -150,7 +155,8 @@ TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kerne
 }
 
 /* Answers `n` queries, and prefetches the lines of up to `n` next queries in between. Prefetches in
- * a row wait for each other: a lookup in a filter of 10^7 keys took 3.9 ns instead of 3.5. */
+ * a row would wait for each other: spreading them made a lookup in a filter of 10^7 keys take 3.5
+ * ns instead of 3.9. */
 TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct queries *q,
                                                                    unsigned n, bool *hits,
                                                                    const struct queries *next,
@@ -169,7 +175,8 @@ TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct 
     return found;
 }
 
-/* Looks up whole vectors of LANES digests; the rest, and views without shapes, one by one. */
+/* Looks up whole vectors of LANES digests. The remaining digests are looked up one by one, as are
+ * all digests if the view has no shapes. */
 TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, const uint64_t *digests,
                                            size_t n, bool *hits)
 {
@@ -233,7 +240,8 @@ TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned
     uint32_t slots = 0;
     uint64_t row = r->rows[0], right = r->rights[0];
     for (unsigned i = 0; i < n; i++) {
-        /* updated in scalar registers: a load after the vector stores would take long to arrive */
+        /* The next row is updated here too, in scalar registers. Loading it after the vector store
+         * would add the latency of store forwarding to each round. */
         uint64_t next = r->rows[i + 1], next_right = r->rights[i + 1];
         if ((uint32_t)row == 0) {
             if (row == 0 || left == RIBBON_SLOTS)
@@ -280,7 +288,8 @@ TARGET INLINE bool OF_ISA(triangulate)(struct ribbon_solve_memory *r, unsigned g
 }
 
 #ifndef SET_SLOT
-/* Sets a slot in eight columns by the row that leads it, whose other slots are already set. */
+/* Sets a slot in eight columns, so that the equations of the row that leads it hold. All other
+ * slots of the row are already set. */
 TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t row,
                                     uint64_t rights)
 {
@@ -291,7 +300,8 @@ TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t 
 }
 #endif
 
-/* Computes eight columns of all groups, from the last slot to the first. Free slots stay 0. */
+/* Computes eight columns of all groups, from the last slot to the first. Slots that no row leads
+ * stay 0. The high halves of `pairs` are the columns of the next group. */
 TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned groups,
                                       unsigned first)
 {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of the layout ribbon: shared code, and impl.h once for each instruction set. */
+ *
+ * The kernels of the layout ribbon: shared code, and impl.h once for each instruction set.
+ *
+ * doc/format/ribbon.md defines pages, groups, columns and equations. README.md shows an equation.
+ */
 #include "kernel/ribbon/ribbon.h"
 
 #include <stdatomic.h>
@@ -53,7 +57,8 @@ INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row
     return true;
 }
 
-/* Prefetches unknown heads. The batch itself prefetches columns. */
+/* Prefetches the heads of pages whose shapes are not known. If a shape is known, the batch itself
+ * prefetches the columns. */
 static void expect_columns(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -66,10 +71,13 @@ static void expect_columns(const struct kernel_view *view, const uint64_t *diges
 
 /* ---- lookups */
 
-/* Lookups under way, with two or three lines each: up to 12 KiB of the L1 cache. 32 are too few to
- * hide the latency of memory, and 128 displace each other's lines. */
-#define UNDER_WAY    64
-#define RIBBON_AHEAD 64 /* the same in one_by_one(); 24 to 96 are equally good */
+/* Lookups whose lines are under way together. A lookup has two or three lines, so 64 lookups bring
+ * up to 12 KiB into the L1 cache. 32 were too few to hide the latency of memory. 128 displaced
+ * lines from the L1 cache before they were used. */
+#define UNDER_WAY 64
+
+/* The same for one_by_one(). 24 to 96 are equally good. */
+#define RIBBON_AHEAD 64
 
 /* Everything that a lookup needs once the shape of its page is known. */
 struct ribbon_query {
@@ -100,8 +108,9 @@ INLINE struct ribbon_query query_of(const struct kernel_view *view, uint64_t dig
     return ask_page(view, page, ribbon_seedless(digest), page_shape(view, page));
 }
 
-/* Prefetches all lines of a key's columns: the first, middle and last byte reach those of 16
- * columns. Nearly all groups of a filter take the same side of the branch. */
+/* Prefetches all lines of a key's columns. The first, the middle and the last byte reach every line
+ * of up to 128 bytes, which is 16 columns. More columns need two more prefetches. That branch is
+ * predicted well, because nearly all groups of a filter are on the same side of it. */
 INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
 {
     const size_t size = (size_t)(end - columns);
@@ -114,7 +123,8 @@ INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
     }
 }
 
-/* Queries as arrays, for vectors. Three members first hold an earlier stage of the computation. */
+/* Queries as arrays, for vectors: the members of struct ribbon_query. Three of them first hold an
+ * earlier stage of the computation. */
 struct queries {
     _Alignas(64) uint64_t columns[UNDER_WAY]; /* first the number of the page */
     uint64_t end[UNDER_WAY];                  /* first the shape of the page */
@@ -144,16 +154,20 @@ INLINE unsigned lesser(size_t n)
 
 /* ---- solving a page from its keys (doc/format/ribbon.md 5)
  *
- * Elimination goes group by group, on the rows that begin in the group and the rows left over from
- * the group before. No other row has a coefficient there. When the 32 slots of the group are done,
- * the remaining rows have coefficients in the next group only, and are left over to it. */
+ * A row has 64 coefficients: 32 for the slots of its first group and 32 for those of the next
+ * group. Elimination goes group by group, on the rows that begin in the group and the rows left
+ * over from the group before. No other row has a coefficient there. When the 32 slots of the group
+ * are done, each remaining row has coefficients in the next group only, and is left over to it. So
+ * the rows in work are at most RIBBON_ROWS, and fit in the L1 cache. Eliminating takes about 10 ns
+ * a key, at 1.9 attempts a page (bench/results/ribbon.md). */
 
 #define VECTOR  8  /* rows or columns in a vector */
 #define COUNTED 64 /* keys whose groups are computed in one run of vector code */
 
 typedef uint64_t ribbon_rows __attribute__((vector_size(8 * VECTOR), may_alias));
 
-/* Counts the keys of each group. Compilers make vectors of the first loop's multiplications. */
+/* Counts the keys of each group. A first loop computes the groups, so that compilers make vectors
+ * of its multiplications. */
 INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsigned groups,
                                  unsigned seed)
 {
@@ -169,7 +183,8 @@ INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsign
 }
 
 /* Whether the rows may be independent, by their counts alone. At least `left` rows go on to the
- * next group, which has 32 slots. */
+ * next group, which has 32 slots. Counting is cheaper than elimination, and rejects most of
+ * the 14.5 seeds that a page tries (bench/results/ribbon.md). */
 INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned left = 0;
@@ -244,8 +259,8 @@ TARGET INLINE __m256i two_quarters(const uint8_t *p, unsigned count)
                                    1);
 }
 
-/* Which of eight equations have an odd left side. AVX2 cannot count bits, so shifts fold the parity
- * of each lane into its top bit, which VMOVMSKPS collects. */
+/* Which of eight equations have an odd left side. The shifts fold the parity of each lane into its
+ * top bit, which VMOVMSKPS collects. AVX2 cannot count bits. */
 TARGET INLINE unsigned odd(__m256i first, __m256i second, uint64_t row)
 {
     const __m256i low = _mm256_set1_epi32((int)row), high = _mm256_set1_epi32((int)(row >> 32));
@@ -318,9 +333,13 @@ TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t ro
     return true;
 }
 
-/* Tests all equations, or eight, without a branch on `count`: where pages have eight columns or
- * nine, it would be mispredicted, and a lookup in a batch took 10 ns instead of 3.5. The words of
- * the second group are the last eight of count + some words; only `some` of them count. */
+/* Tests the first `some` equations, which are all or eight, without a branch on `count`. In a
+ * filter whose pages have eight columns or nine, such a branch is mispredicted: at a rate of 0.3% a
+ * lookup in a batch took 10 ns instead of 3.5.
+ *
+ * The words of the second group are the last eight of the first count + some words. If there are
+ * fewer than eight columns, these eight begin within the first group, and only the last `some`
+ * parities count. */
 TARGET INLINE bool fits_avx512(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     if (count < 4)
@@ -361,7 +380,8 @@ TARGET INLINE void set_slot_avx512(lanes_avx512 *pairs, unsigned slot, uint64_t 
 #define ISA neon
 #define TARGET
 
-/* Whether four equations hold. CNT counts the bits of each byte; UADDLP adds them up in lanes. */
+/* Whether four equations hold. CNT counts the bits of each byte; pairwise additions make the sum of
+ * each lane, whose lowest bit is the parity. */
 INLINE bool four(const uint8_t *first, const uint8_t *second, uint64_t row, uint32_t right)
 {
     static const int32_t down[4] = { 0, -1, -2, -3 };

@@ -13,10 +13,13 @@ extern const struct kernel kernel_ribbon_neon;   /* AArch64 */
 
 /* ---- memory in which a page is solved */
 
-/* Rows of a group: at most 32 are left over from the group before, and at most 64 begin in it, or
- * may_fit() rejects the seed: 32 find a slot in it, 32 go on to the next group. */
+/* The most rows of a group during elimination. At most 32 are left over from the group before,
+ * because each needs a slot of this group. At most 64 begin in it, or may_fit() rejects the seed:
+ * 32 find a slot here, and 32 go on to the next group. */
 #define RIBBON_ROWS 96u
-#define RIBBON_KEYS (RIBBON_GROUPS_MOST * RIBBON_SLOTS) /* the most keys of a solved page */
+
+/* A page has fewer slots than this, so a page of more keys has no solution. */
+#define RIBBON_KEYS (RIBBON_GROUPS_MOST * RIBBON_SLOTS)
 
 /* The row that leads each slot of a group; 0 if no row leads it. */
 struct ribbon_leads {

@@ -2,15 +2,18 @@
  *
  * bloomfile_block.h - whether a block of the blocked layout has all bits of a digest
  *
- * For bloomfile_inline.h and the library itself; include that, not this. This header belongs to the
- * unstable tier, as bloomfile_unstable.h does: its names may change or go in any release. A
- * compiled lookup keeps working with every later library of the same soversion: it computes the
- * positions of the format, which are frozen. It uses the instructions that the compiler may use.
- * The library compiles this header for several instruction sets. It defines BLOOMFILE_BLOCK_SCALAR,
- * and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2 or _NEON, as the attributes of their functions.
+ * bloomfile_inline.h and the library itself use this header. Programs include bloomfile_inline.h.
+ * This header belongs to the unstable tier, as bloomfile_unstable.h does: its names may change or
+ * go in any release. A compiled lookup keeps working with every later library of the same
+ * soversion, because it computes the positions of the format, which are frozen. It uses the
+ * instructions that the compiler may use. The library compiles this header for several instruction
+ * sets. It defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2 or _NEON, as
+ * the attributes of their functions.
  *
- * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
- * (format-spec.md, section 10); _few takes k up to 6, the positions of one product, _many above.
+ * Each function takes the 64 bytes of a block at any address, k from 1 to 64, and a digest.
+ * Functions named _few take k up to 6, the positions of one product; functions named _many take k
+ * above 6. The positions are those of format-spec.md, section 10: slice i of a product is its 9
+ * bits from bit 55 - 9i on, and picks one of the 512 bits of the block.
  */
 #ifndef BLOOMFILE_BLOCK_H
 #define BLOOMFILE_BLOCK_H
@@ -23,7 +26,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The attributes of functions of a set of instructions, if they are wanted. */
+/* The attributes of functions of an instruction set. An empty definition compiles its functions. */
 #ifndef BLOOMFILE_BLOCK_SCALAR
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
@@ -31,7 +34,8 @@
 #endif
 #endif
 #if defined __SANITIZE_THREAD__ || defined BLOOMFILE_BLOCK_ATOMIC
-/* Bits of a live filter change meanwhile, and only atomic loads are no race to ThreadSanitizer. */
+/* Writers change the bits of a live filter during a lookup. ThreadSanitizer accepts only atomic
+ * loads of them, which vector instructions are not. */
 #define BLOOMFILE_BLOCK_SCALAR
 #define BLOOMFILE_BLOCK_BEST(name) name##_scalar
 #elif defined __AVX512VBMI__ && defined __AVX512BITALG__ && defined __BMI2__
@@ -79,9 +83,10 @@ BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_ignored(unsigned slices)
 #ifdef BLOOMFILE_BLOCK_AVX512
 
 /* A block is one register, and each slice of a product has a lane of 64 bits. The upper three bits
- * of a slice pick a word of the block, the lower six a bit in it; permute and rotate look at no
- * more bits than these, so nothing needs masking. Returns the lanes of the first `slices` slices
- * whose bit is zero. */
+ * of a slice pick a word of the block, the lower six a bit in that word. VPERMQ looks only at the
+ * lowest three bits of a lane, and VPROLVQ at the lowest six. So slice i needs two shifts, by 61 -
+ * 9i and by 55 - 9i, and no masking. Returns the lanes of the first `slices` slices whose bit is
+ * zero. */
 BLOOMFILE_BLOCK_AVX512 BLOOMFILE_BLOCK_INLINE unsigned
 bloomfile_block_absent_avx512(__m512i block, uint64_t product, unsigned slices)
 {
@@ -89,7 +94,7 @@ bloomfile_block_absent_avx512(__m512i block, uint64_t product, unsigned slices)
     const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
     const __m512i one = _mm512_setr_epi64(1, 1, 1, 1, 1, 1, 0, 0);
     const __m512i lanes = _mm512_set1_epi64((long long)product);
-    /* With all lanes: without that g++ 12 takes the lanes left out for uninitialised ones. */
+    /* All mask bits are set: without a mask, g++ 12 warns that the lanes may be uninitialised. */
     const __m512i word = _mm512_maskz_srlv_epi64(0xff, lanes, to_word);
     const __m512i words = _mm512_maskz_permutexvar_epi64(0xff, word, block);
     const __m512i bit = _mm512_maskz_srlv_epi64(0xff, lanes, to_bit);
@@ -122,7 +127,8 @@ bloomfile_block_has_many_avx512(const uint8_t *at, unsigned k, uint64_t digest)
 
 /* A block is one register, and each slice of a product has a lane of 64 bits. The low bits of a
  * lane's byte 0 are the upper three bits of the slice, which pick a word of the block. The low bits
- * of byte 1 are the lower six, which pick a bit in that word. */
+ * of byte 1 are the lower six, which pick a bit in that word. VPMULTISHIFTQB makes both bytes of
+ * all lanes in one instruction: byte 0 from bit 61 - 9i of the product, byte 1 from bit 55 - 9i. */
 BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __m512i bloomfile_block_slices_vbmi(uint64_t product)
 {
     const __m512i places = _mm512_setr_epi64(55 << 8 | 61, 46 << 8 | 52, 37 << 8 | 43, 28 << 8 | 34,
@@ -131,7 +137,7 @@ BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __m512i bloomfile_block_slices_vbmi(
     return _mm512_maskz_multishift_epi64_epi8(~UINT64_C(0), places, lanes); /* maskz: for g++ 12 */
 }
 
-/* The mask of a test: see bloomfile_block_ignored(). */
+/* Returns the mask of a test: see bloomfile_block_ignored(). */
 BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __mmask64 bloomfile_block_picked_vbmi(const uint8_t *at,
                                                                                   __m512i slices)
 {
@@ -140,7 +146,7 @@ BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE __mmask64 bloomfile_block_picked_vbm
                                         slices);
 }
 
-/* ignored: bloomfile_block_ignored(k), for k up to 6. */
+/* `ignored` is bloomfile_block_ignored(k), for k up to 6. */
 BLOOMFILE_BLOCK_VBMI BLOOMFILE_BLOCK_INLINE bool
 bloomfile_block_has_all_vbmi(const uint8_t *at, uint64_t ignored, uint64_t digest)
 {
@@ -154,7 +160,7 @@ bloomfile_block_has_few_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
     return bloomfile_block_has_all_vbmi(at, bloomfile_block_ignored(k), digest);
 }
 
-/* For two products or more, VBMI is no faster than AVX-512 alone. */
+/* VBMI is not faster than AVX-512 alone if a digest has two products or more. */
 #define bloomfile_block_has_many_vbmi bloomfile_block_has_many_avx512
 
 #endif
@@ -163,9 +169,9 @@ bloomfile_block_has_few_vbmi(const uint8_t *at, unsigned k, uint64_t digest)
 
 /* A block is two registers of 8 words of 32 bits, and each slice of a product has a lane of that
  * width. The top bit of a slice picks the register, the next three a word in it, the lower five a
- * bit in that. Three slices lie within the upper half of a product, the others within the 32 bits
- * from bit 10 on, which a shift brings into place. Returns the lanes of the first `slices` slices
- * whose bit is set. */
+ * bit in that word. Slices 0 to 2 lie within the upper half of a product. Slices 3 to 5 lie within
+ * the 32 bits from bit 10 on, which a shift brings into place. Returns the lanes of the first
+ * `slices` slices whose bit is set. */
 BLOOMFILE_BLOCK_AVX2 BLOOMFILE_BLOCK_INLINE unsigned
 bloomfile_block_present_avx2(const uint8_t *at, uint64_t product, unsigned slices)
 {
@@ -184,7 +190,7 @@ bloomfile_block_present_avx2(const uint8_t *at, uint64_t product, unsigned slice
     const __m256 half = _mm256_castsi256_ps(_mm256_sllv_epi32(lanes, to_sign));
     const __m256i words = _mm256_castps_si256(_mm256_blendv_ps(low, high, half));
 
-    /* 31 minus the lower five bits of the slice: the distance of the bit from the sign. */
+    /* 31 minus the lower five bits of the slice: the distance of the bit from the sign bit. */
     const __m256i below =
         _mm256_andnot_si256(_mm256_srlv_epi32(lanes, to_bit), _mm256_set1_epi32(31));
     const __m256i signs = _mm256_sllv_epi32(words, below);
@@ -214,10 +220,10 @@ bloomfile_block_has_many_avx2(const uint8_t *at, unsigned k, uint64_t digest)
 #ifdef BLOOMFILE_BLOCK_NEON
 
 /* A block is a table of 64 bytes, and each slice of a product has a lane of one byte. The upper six
- * bits of a slice pick a byte of the table, the lower three a bit in it. Three slices lie within
- * the upper half of a product, the others within the 32 bits from bit 10 on, which a shift brings
- * into place: slices 0 to 2 and 3 to 5 are in lanes 0 to 2 and 4 to 6. Returns the lanes of the
- * first `slices` slices, all ones where the bit is zero. */
+ * bits of a slice pick a byte of the table, the lower three a bit in that byte. Slices 0 to 2 lie
+ * within the upper half of a product, and use lanes 0 to 2. Slices 3 to 5 lie within the 32 bits
+ * from bit 10 on, which a shift brings into place, and use lanes 4 to 6. Returns the lanes of the
+ * first `slices` slices: all bits of a lane are set if its bit of the block is zero. */
 BLOOMFILE_BLOCK_NEON BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_absent_neon(const uint8_t *at,
                                                                                  uint64_t product,
                                                                                  unsigned slices)
@@ -259,7 +265,7 @@ bloomfile_block_has_many_neon(const uint8_t *at, unsigned k, uint64_t digest)
 
 #ifdef BLOOMFILE_BLOCK_SCALAR
 
-/* The bit of slice `i` of a product, in bit 0. */
+/* Returns the bit of slice `i` of a product, in bit 0. The other bits are undefined. */
 BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE unsigned
 bloomfile_block_bit_scalar(const uint8_t *at, uint64_t product, unsigned i)
 {
@@ -267,9 +273,10 @@ bloomfile_block_bit_scalar(const uint8_t *at, uint64_t product, unsigned i)
     return (unsigned)__atomic_load_n(at + bit / 8, __ATOMIC_RELAXED) >> (bit % 8);
 }
 
-/* Whether the bits of the first `slices` slices are set. They are tested three at once: half of
- * them are zero where a key is absent, so a processor would guess wrong at every other branch, and
- * the fewer instructions, the more cache misses overlap. */
+/* Returns whether the bits of the first `slices` slices are set. Three bits are tested together.
+ * Half of the bits are zero for a key that is not in the set, so a processor would mispredict every
+ * other branch on a single bit. And the fewer instructions a lookup has, the more cache misses
+ * overlap. */
 BLOOMFILE_BLOCK_SCALAR BLOOMFILE_BLOCK_INLINE bool
 bloomfile_block_present_scalar(const uint8_t *at, uint64_t product, unsigned slices)
 {
@@ -318,13 +325,13 @@ BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has(const uint8_t *at, unsigned k, u
 }
 #endif
 
-/* Whether the blocks of a body lie across two cache lines. */
+/* Returns whether each block of a body lies across two cache lines. */
 BLOOMFILE_BLOCK_INLINE bool bloomfile_block_is_split(const uint8_t *body)
 {
     return (uintptr_t)body % 64 != 0;
 }
 
-/* The block of a digest in a body of so many blocks. */
+/* Returns the block of a digest in a body of `blocks` blocks. */
 BLOOMFILE_BLOCK_INLINE const uint8_t *bloomfile_block_of(const uint8_t *body, uint64_t blocks,
                                                          uint64_t digest)
 {

@@ -4,12 +4,22 @@
  *
  * A filter folds by every divisor d of its number of blocks (classic: bits, counting: counters): d
  * adjacent blocks become one block. The result is, byte for byte, the body that the same keys make
- * at that size (a counter is at most 15); k stays. Filters of different sizes merge at the greatest
- * size that all of them fold to.
+ * at that size (a counter is at most 15); k stays. The reason is mulhi(g, N / d) = mulhi(g, N) / d,
+ * rounded down (doc/format/operations.md 1). Filters of different sizes merge at the greatest size
+ * that all of them fold to.
  *
  * Sources are verified first, live sources are synced, and no source is changed. The result is
  * sealed. It may replace a source that is still the file that was opened (bloomfile_copy_sealed).
  * Memory needed: 0.1% of the result for checksums, plus 256 KiB per live source.
+ *
+ * Common errors. Functions that write a filter return an errno (such as those of msync and
+ * fdatasync), or an error of the destination (bloomfile_io.h). If a source is damaged:
+ * BLOOMFILE_EPAGE, _EBODY, _ECHANGED; if it is live, also BLOOMFILE_EPOISONED, _ERECORD, and
+ * _EUNCLEAN (a writer was killed during a sync). bloomfile_check() shows which source is damaged.
+ * If the parameters are wrong: BLOOMFILE_ESTRUCTSIZE, and BLOOMFILE_EVALUE, for example for the
+ * label. The result can be BLOOMFILE_ETOOBIG, or BLOOMFILE_EREPLACED as for
+ * bloomfile_copy_sealed(). In a child of fork a live source is opened again, which can return any
+ * error of bloomfile_open().
  */
 #ifndef BLOOMFILE_PUBLIC_COMBINE_H
 #define BLOOMFILE_PUBLIC_COMBINE_H
@@ -37,17 +47,22 @@ struct bloomfile_fold_choice {
 };
 
 /* Computes the result of folding by each possible factor, from the bits, in one pass over the body.
- * Fills choices[] (may be NULL) with the first *count factors, in ascending order. Sets *count to
- * the number of possible factors; if choices is NULL, that is all it does.
- * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; those that bloomfile_copy_sealed() returns
- * for the source; ENOMEM. */
+ *   more     number of keys, for fpr_more.
+ *   choices  receives the first *count factors, in ascending order. NULL: only *count is set.
+ *   count    in: the room in choices[]. Out: the number of possible factors; unchanged after an
+ *            error.
+ *
+ * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; ENOMEM; if `choices` is not NULL, the common
+ * errors of a source, listed at the top. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
 /* Writes the filter folded by `factor`.
+ *   factor    a divisor, as bloomfile_fold_plan() returns them. 1 copies the filter.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
- * Errors: BLOOMFILE_EISRIBBON for the layout ribbon, unless factor is 1 (which copies the filter);
- * BLOOMFILE_EFACTOR; those of bloomfile_copy_sealed(). */
+ *
+ * Errors: BLOOMFILE_EFACTOR (0, or not a divisor); _EISRIBBON for the layout ribbon, unless factor
+ * is 1; _EISSERIES; _EISSLICE; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
                                  uint64_t factor, const struct bloomfile_metadata *metadata);
 
@@ -69,11 +84,17 @@ struct bloomfile_merge_params {
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
-/* Merges `count` filters (at least 1); params may be NULL for all defaults. If at most one source
- * of a union has keys, the result takes over its number of keys. Otherwise the number is
- * params->keys or, if that is 0, an estimate from the bits, marked as an estimate. Errors: those of
- * bloomfile_compatible(); BLOOMFILE_EISRIBBON; _EOVERRATE; _EISCOUNTING; BLOOMFILE_EVALUE; those of
- * bloomfile_copy_sealed(), and bloomfile_check() shows which source is damaged. */
+/* Merges filters. If at most one source of a union has keys, the result takes over its number of
+ * keys. Otherwise the number is params->keys or, if that is 0, an estimate from the bits, marked as
+ * an estimate.
+ *   srcs    `count` filters, at least 1.
+ *   params  NULL: all defaults.
+ *
+ * Errors: BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
+ * _EKEYKIND, _EFEATURE, _EISSERIES, _EISSLICE, _EISRIBBON, under the conditions of
+ * bloomfile_compatible() for any two sources; _EISRIBBON also for a single source; _EISCOUNTING for
+ * an intersection; _EOVERRATE (max_fpr); _EVALUE (count, or a member); the common errors, listed at
+ * the top. */
 BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
                                   const struct bloomfile_merge_params *params);
@@ -98,11 +119,9 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  *             or 0
  *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
- * filter. Also if a slice left out keys and the slices were not all given the same number of keys
+ * filter. Also if a slice left out keys, and the slices were not all given the same number of keys
  * with the same sum of digests: the keys left out may then be in no slice. BLOOMFILE_EVALUE
- * (count), _EFLAGS. Other errors as bloomfile_copy_sealed(); bloomfile_check() shows which slice is
- * damaged.
- */
+ * (count), _EFLAGS, and the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
                                  const struct bloomfile_metadata *metadata, unsigned flags);
@@ -111,18 +130,19 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
  * out may be missing from all of them. */
 #define BLOOMFILE_JOIN_ACCEPT_INCOMPLETE 0x200u
 
-/* Returns 0 if the two filters can be merged, whatever their sizes. Otherwise returns the first
- * difference among BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT,
- * _EDIFFERENTSEED, _EKEYKIND (two different known kinds of keys, or lower-case text and any other
- * kind), _EFEATURE (a kind that this version does not know, and another kind); BLOOMFILE_EISSERIES
- * if one is a series, _EISSLICE if one is a slice; BLOOMFILE_EISRIBBON if they do not differ in
- * these, but are of the layout ribbon. */
+/* Returns 0 if the two filters can be merged, whatever their sizes. Otherwise returns
+ * BLOOMFILE_EISSERIES (a series, or a layer) or _EISSLICE; else the first difference among
+ * _EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EKEYKIND (two
+ * different known kinds of keys, or lower-case text and any other kind), _EFEATURE (a kind that
+ * this version does not know, and another kind); else _EISRIBBON (both are of the layout ribbon).
+ */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
 
 /* Writes a counting filter as a classic filter a quarter the size: a bit is set where a counter is
  * above 0. The result answers exactly as a classic filter with the same keys.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
- * Errors as bloomfile_copy_sealed(); BLOOMFILE_ENOTCOUNTING. */
+ *
+ * Errors: BLOOMFILE_ENOTCOUNTING; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,
                                     const struct bloomfile_metadata *metadata);
 

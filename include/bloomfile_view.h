@@ -15,7 +15,7 @@
  *     ...
  *     uint8_t *blob = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
  *     bloomfile_view_add_digests(&view, blob, digests, n);
- *     bloomfile_view_write_trailer(&view, seed, blob); // blob records its shape now
+ *     bloomfile_view_write_trailer(&view, seed, blob); // has its shape now
  *     ...
  *     struct bloomfile_view found; // after an error, lookups answer "maybe"
  *     bloomfile_view_open(&found, seed, blob, size);

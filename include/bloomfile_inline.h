@@ -9,13 +9,15 @@
  *     if (!bloomfile_pinned_contains_digest(&pin, digest))
  *         return NOT_FOUND;                            // certainly not
  *
- * For storage engines, which look up one key at a time. A pin copies the parts of a handle that a
- * lookup needs. The functions here answer by themselves if the layout is blocked, each page has
- * been verified and a live file is not poisoned. Otherwise they call the library. So a pin
- * answers as its handle would, in every state: damage is "maybe", bloomfile_check() reports it,
- * and a live file that is poisoned later is detected. Open with BLOOMFILE_OPEN_VERIFY_FULL, or
- * with BLOOMFILE_OPEN_VERIFY_NONE if something else verifies: without, each page is in doubt until
- * a lookup has touched it, and all lookups are the library's until every page was touched.
+ * This header is for storage engines, which look up one key at a time. A pin copies the parts of a
+ * handle that a lookup needs. The functions here answer by themselves if the layout is blocked,
+ * each page has been verified and a live file is not poisoned. Otherwise they call the library. So
+ * a pin answers as its handle would, in every state: damage is "maybe", bloomfile_check() reports
+ * it, and a live file that is poisoned later is detected.
+ *
+ * Open with BLOOMFILE_OPEN_VERIFY_FULL, or with BLOOMFILE_OPEN_VERIFY_NONE if another layer
+ * verifies the bytes. If you use neither flag, each page is in doubt until a lookup has touched it,
+ * and the library answers all lookups until every page was touched.
  *
  * Keys that are known beforehand are prefetched, in groups of 8 to 64:
  *
@@ -26,8 +28,9 @@
  *                                           n - i < 32 ? n - i : 32, hits + i);
  *     }
  *
- * Without it the cache misses of two small batches do not overlap: batches of 32 in a filter of 125
- * MB take 11 ns a key, and 6 with it. It never changes an answer, and works with every layout.
+ * The cache misses of two small batches overlap only with prefetching: batches of 32 in a filter of
+ * 125 MB take 6 ns a key with it, and 11 without. Prefetching never changes an answer, and works
+ * with every layout.
  *
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG), a
  * lookup takes half to nine tenths of the time of bloomfile_contains_digest() in a filter that fits
@@ -37,11 +40,11 @@
  * library picks its code at run time: a pin then costs nothing and gains nothing. The same is true
  * of a batch of more than 64 digests.
  *
- * A pin that is initialised but not filled, because bloomfile_open() or bloomfile_pin() failed,
- * answers "maybe".
+ * If bloomfile_open() or bloomfile_pin() fails, the pin has only its initial value, and answers
+ * "maybe".
  *
- * Lifetime. A pin is good until its handle is closed, in any number of threads. When a
- * handle is stale and you open the file again, pin the new handle.
+ * Lifetime. A pin is valid until its handle is closed, in any number of threads. When a handle is
+ * stale and you open the file again, pin the new handle.
  *
  * C99 or C++11, by gcc or clang. A program compiled with this header works with every later library
  * of the same soversion. That library answers lookups that a pin cannot express.
@@ -56,9 +59,10 @@
 extern "C" {
 #endif
 
-/* For the functions below only: 128 bytes, aligned to 64. Memory of malloc() may be aligned to 16
- * only: use aligned_alloc(64, ...) for a struct that has a pin. Set it to BLOOMFILE_PINNED_INIT
- * first. A lookup with a pin set to { 0 } crashes: a test for it would cost 2% of a lookup. */
+/* A pin, for the functions below only: 128 bytes, aligned to 64. Memory of malloc() may be aligned
+ * to 16 only: use aligned_alloc(64, ...) for a struct that has a pin. Set it to
+ * BLOOMFILE_PINNED_INIT first. A lookup with a pin set to { 0 } crashes: a test for it would cost
+ * 2% of a lookup. */
 struct bloomfile_pinned {
     const uint64_t *doubts_; /* points to 0: no doubts */
     const uint8_t *body_;
@@ -85,8 +89,8 @@ static inline struct bloomfile_pinned bloomfile_pinned_init_()
 #define BLOOMFILE_PINNED_INIT ((struct bloomfile_pinned){ .doubts_ = &bloomfile_pinned_unfilled_ })
 #endif
 
-/* Fills *pin from an open handle. Error: BLOOMFILE_EVALUE if `pin` is not aligned to 64 bytes;
- * *pin is then unchanged. */
+/* Fills *pin from an open handle. Returns 0, or BLOOMFILE_EVALUE if `pin` is not aligned to 64
+ * bytes; *pin is then unchanged. */
 BLOOMFILE_API int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin);
 
 /* ------------------------------------------------------------------------ parts of what follows */
@@ -121,7 +125,7 @@ static inline size_t bloomfile_pinned_ask_many_(const struct bloomfile_pinned *p
     return n;
 }
 
-/* bloomfile_block_has() for at most 6 hashes. ignored: ignored_ or live_ignored_ of the pin. */
+/* bloomfile_block_has() for at most 6 hashes. `ignored` is ignored_ or live_ignored_ of the pin. */
 static inline __attribute__((always_inline)) bool bloomfile_pinned_has_few_(const uint8_t *block,
                                                                             uint64_t ignored,
                                                                             uint32_t hashes,
@@ -136,8 +140,9 @@ static inline __attribute__((always_inline)) bool bloomfile_pinned_has_few_(cons
 #endif
 }
 
-/* Whether a "no" of the bits stands. A live file's state is read after its bits, so that bits read
- * from a page that a failing disk gave back are never believed once a writer knows. */
+/* Returns whether a "no" of the bits is final. A live file's state is read after its bits. So once
+ * a writer has recorded a failed write, bits of a page that was read again from the disk are not
+ * trusted. */
 static inline __attribute__((always_inline)) bool
 bloomfile_pinned_absent_(const struct bloomfile_pinned *pin)
 {
@@ -155,14 +160,14 @@ bloomfile_pinned_absent_(const struct bloomfile_pinned *pin)
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* As bloomfile_digest_of() of the handle; 0 of a pin that is not filled. */
+/* As bloomfile_digest_of() of the handle. Returns 0 if the pin is not filled. */
 static inline bloomfile_digest bloomfile_pinned_digest(const struct bloomfile_pinned *pin,
                                                        const void *key, size_t size)
 {
     return pin->filter_ ? bloomfile_digest_of(pin->filter_, key, size) : 0;
 }
 
-/* As bloomfile_contains_digest() of the handle. */
+/* As bloomfile_contains_digest() of the handle. Returns true if the pin is not filled. */
 static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinned *pin,
                                                     bloomfile_digest digest)
 {
@@ -190,8 +195,8 @@ static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
         __builtin_prefetch(block + 63);
 }
 
-/* As bloomfile_contains_digests(), for a group of 2 to 64 keys. Their cache lines are requested
- * first. */
+/* As bloomfile_contains_digests(), for a group of 2 to 64 keys: requests all their cache lines
+ * before it tests the first. A larger group goes to the library. */
 static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pinned *pin,
                                                        const bloomfile_digest *digests, size_t n,
                                                        bool *hits)

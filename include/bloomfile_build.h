@@ -25,15 +25,17 @@ extern "C" {
 #endif
 
 /* Hash functions. An engine that already has a good 64-bit hash of each key need not compute a
- * second hash: it builds and looks up by these digests. It chooses a number for its function
- * (BLOOMFILE_APP_HASH_FIRST or above, for example at random: numbers are not assigned) and a self
- * test: a value that the function yields, such as its hash of a fixed string under the filter's
- * seed. The filter stores both. A program that opens it for lookups passes both to
- * bloomfile_open_with(), so a changed function is detected, and another engine's function of the
- * same number. Functions that take keys do not work with such a filter: lookups answer "maybe" and
- * set the error BLOOMFILE_EHASH; other functions return it. Bits are chosen by the topmost bits of
- * a digest and of its products, so every bit of a digest must be as good as random. Two keys with
- * the same digest are one key. */
+ * second hash: it builds and looks up by these digests. Bits are chosen by the topmost bits of a
+ * digest and of its products, so every bit of a digest must be as good as random. Two keys with the
+ * same digest are one key.
+ *
+ * The engine chooses a number for its function and a self test. The number is
+ * BLOOMFILE_APP_HASH_FIRST or above, for example random: numbers are not assigned. The self test is
+ * a value that the function yields, such as its hash of a fixed string under the filter's seed. The
+ * filter stores both. A program that opens it for lookups passes both to bloomfile_open_with().
+ * That call refuses a changed function, and another engine's function of the same number. Functions
+ * that take keys do not work with such a filter: lookups answer "maybe" and set the error
+ * BLOOMFILE_EHASH; other functions return it. */
 #define BLOOMFILE_HASH_XXH3      1u /* bloomfile_hash() */
 #define BLOOMFILE_APP_HASH_FIRST 0x80000000u
 
@@ -70,24 +72,28 @@ struct bloomfile_params {
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
-/* Makes a builder; *params is copied, NULL means all defaults. If params->threads is above 1,
- * any number of threads may add keys concurrently.
+/* Makes a builder.
+ *   out     receives the builder; NULL on error. Free it with bloomfile_builder_free().
+ *   params  is copied, with its strings. NULL: all defaults. If `threads` is above 1, any number of
+ *           threads may add keys concurrently.
+ *
  * Errors: BLOOMFILE_ESTRUCTSIZE; BLOOMFILE_EVALUE, and bloomfile_invalid() names the member;
- * BLOOMFILE_EUNREACHABLE for a slice; ENOMEM. */
+ * BLOOMFILE_EUNREACHABLE if no size of a slice's whole filter reaches the rate; ENOMEM;
+ * BLOOMFILE_EFEATURE if this build of the library lacks the layout. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
-/* Adds a key, n keys (faster), or n digests made with the seed of the params. Errors: ENOMEM, those
- * of a temporary file, BLOOMFILE_EHASH for keys that only the application can hash. After an error
- * keys are missing, so counting and writing return that error. */
+/* Adds a key, n keys (faster), or n digests made with the seed of the params. After an error keys
+ * are missing, so counting and writing return the first such error. Errors: ENOMEM; an errno of a
+ * temporary file; BLOOMFILE_EHASH for keys that only the application can hash. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
                                                 const bloomfile_digest *digests, size_t n);
 
-/* Sets *count to the number of distinct digests so far. Reads them all, if any were added since
- * the last call. Errors as bloomfile_builder_add(). */
+/* Sets *count to the number of distinct digests so far. Reads them all, if any were added since the
+ * last call. Errors: the error of an earlier add; ENOMEM; an errno of a temporary file. */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
 /* Replaces the tag of the params, for an identity that is known only after the last row. */
@@ -95,8 +101,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
 /* Builds the filter and writes it. The builder may then add more keys and write again. A
- * destination without `spool` uses that of the params. Returns 0, an error of an earlier add,
- * ENOMEM, an error of the destination, or one of
+ * destination without `spool` uses the `spool` of the params. Returns 0, the error of an earlier
+ * add, an errno, an error of the destination (bloomfile_io.h), or one of
  *
  *   BLOOMFILE_EFULL         too many keys: the expected rate is over twice the target (fpr, or if
  *                           that is 0 the rate at capacity). over_capacity = 1 accepts it
@@ -129,7 +135,8 @@ struct bloomfile_metadata {
 
 /* Keys in one buffer, which may overlap, such as n-grams of a text. Key i has the bytes from
  * starts[i] up to, but not including, ends[i]. Columns of Arrow have n + 1 offsets: starts =
- * offsets, ends = offsets + 1. The caller owns all members. */
+ * offsets, ends = offsets + 1. The caller owns all members, and must not change them during the
+ * call. */
 struct bloomfile_spans {
     size_t struct_size;
     const void *base;       /* the buffer */
@@ -142,7 +149,7 @@ struct bloomfile_spans {
 };
 #define BLOOMFILE_SPANS_INIT BLOOMFILE_INIT_(struct bloomfile_spans)
 
-/* Hashes spans for a filter, with its seed; pass the digests to the batch calls. No key is copied.
+/* Hashes spans for a filter, with its seed. Pass the digests to the batch calls. No key is copied.
  *
  *     struct bloomfile_spans kmers = BLOOMFILE_SPANS_INIT;
  *     kmers.base = genome;
@@ -158,13 +165,13 @@ struct bloomfile_spans {
  *   BLOOMFILE_ESTRUCTSIZE  no version has that struct_size
  *   BLOOMFILE_EVALUE       a span is not within the buffer, or a member that must be 0 is not
  *   BLOOMFILE_EHASH        only the application can hash keys of this filter; the handle then
- * treats its hash as unknown, as after bloomfile_digest_of() */
+ *                          treats its hash as unknown, as after bloomfile_digest_of() */
 BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
                                              const struct bloomfile_spans *spans,
                                              bloomfile_digest *digests);
 
-/* As bloomfile_digests_of_spans(), with the seed of the params. An error is that of an add: the
- * builder does not finish. */
+/* As bloomfile_digests_of_spans(), with the seed of the params. Returns the same errors. They count
+ * as errors of an add, so counting and writing return them too. */
 BLOOMFILE_API int bloomfile_builder_digests_of_spans(bloomfile_builder *b,
                                                      const struct bloomfile_spans *spans,
                                                      bloomfile_digest *digests);

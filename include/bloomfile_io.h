@@ -61,7 +61,7 @@ enum bloomfile_to_kind {
 #define BLOOMFILE_TO_REPLACE 0x100u /* a flag for paths: replace an existing file */
 
 /* A callback that gets the next bytes of the result, in order, up to 1 MiB at a time. It returns 0,
- * or the error that the call is to return; after an error it is not called again. */
+ * or the error that the call is to return. After an error it is not called again. */
 typedef int bloomfile_writer(void *context, const void *bytes, size_t size);
 
 struct bloomfile_destination {
@@ -90,8 +90,8 @@ struct bloomfile_destination {
  * of the old file, and owner and group where allowed; no user gains a right.
  *
  * A failure leaves nothing behind and the old file untouched. If only the last step fails (the
- * fsync of the directory), the new file is in place anyway. Other errors are those of open, read,
- * write, fsync, link and rename.
+ * fsync of the directory), the new file is in place anyway. Other errors are an errno of open,
+ * read, write, fsync, link or rename.
  *
  * The temporary file has no name or, where that is impossible (NFS, vfat, FUSE, no /proc), the name
  * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process, a named temporary file stays. On a
@@ -106,8 +106,9 @@ static inline struct bloomfile_destination bloomfile_to_path(const char *path, u
     return to;
 }
 
-/* An open file (written from its own offset), a pipe or a socket. Errors: EBADF, and those of write
- * and of the temporary file. */
+/* An open file (written from its own offset), a pipe or a socket.
+ *   fd  the caller's, used only during the call; it may be non-blocking. Errors: EBADF if it is not
+ *       open; an errno of write() or of the temporary file. */
 static inline struct bloomfile_destination bloomfile_to_fd(int fd)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -139,9 +140,9 @@ static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, siz
     return to;
 }
 
-/* A function of the caller's.
+/* A function of the caller's. The call returns its error, or an errno of the temporary file.
  *   write    is called in the thread of the call.
- *   context  for `write`. */
+ *   context  for `write`; the caller's. */
 static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_writer *write,
                                                                  void *context)
 {
@@ -189,7 +190,7 @@ struct bloomfile_source {
 };
 #define BLOOMFILE_SOURCE_INIT BLOOMFILE_INIT_(struct bloomfile_source)
 
-/* The file at a path. */
+/* The file at a path. The string must last until the call that reads it returns. */
 static inline struct bloomfile_source bloomfile_from_path(const char *path)
 {
     struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
@@ -211,7 +212,9 @@ static inline struct bloomfile_source bloomfile_from_fd(int fd)
     return from;
 }
 
-/* Bytes in memory. */
+/* Bytes in memory.
+ *   memory  the caller's, at any address; may be NULL when size is 0.
+ *   size    in bytes. */
 static inline struct bloomfile_source bloomfile_from_memory(const void *memory, size_t size)
 {
     struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;
@@ -230,9 +233,9 @@ typedef int bloomfile_stop(void *context);
 
 /* Lets this thread end its own long calls, for example after a signal handler has set a flag. Calls
  * that write a filter, from keys or from other filters, to a path, a descriptor or memory, call
- * stop(context) in this thread after every few MiB, before the filter gets its name, and if a
- * signal interrupts a wait for input. As after any error, a call that is ended leaves nothing
- * behind.
+ * stop(context) in this thread: after every few MiB, before the filter gets its name, and if a
+ * signal interrupts a wait for input. A call that is ended returns the error of stop(context) and,
+ * as after any error, leaves nothing behind.
  *   stop     NULL, the default: calls are not ended.
  *   context  for `stop`; the caller's. */
 BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);

@@ -80,14 +80,14 @@ struct bloomfile_open_params {
  *     int error = bloomfile_open_with(&f, &from, &how);
  *
  *   out     receives the filter; NULL on error.
- *   from    A path, as for bloomfile_open(). A descriptor: the filter must occupy exactly
- *           `length` bytes at `offset` of a regular file; the descriptor may be closed after the
- *           call. A live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE.
- *           Memory: a sealed filter, at any address. The bytes must not change and must outlive
- *           the handle; BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or
- *           offset that is a multiple of 64: a block of the layout blocked then lies in one cache
- *           line; otherwise a lookup reads two, which takes up to twice as long in a large filter.
- *           Only a handle opened by path goes stale.
+ *   from    A path, as for bloomfile_open(). A descriptor: the filter must occupy exactly `length`
+ *           bytes at `offset` of a regular file; the descriptor may be closed after the call. A
+ *           live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE. Memory: a
+ *           sealed filter, at any address. The bytes must not change and must outlive the handle;
+ *           BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or offset that
+ *           is a multiple of 64: a block of the layout blocked then lies in one cache line;
+ *           otherwise a lookup reads two, which takes up to twice as long in a large filter. Only a
+ *           handle opened by path goes stale.
  *   params  NULL: no flags, no expectations.
  *
  * Lookups in a filter with an application's hash need BLOOMFILE_EXPECT_HASH: it names the function
@@ -95,9 +95,17 @@ struct bloomfile_open_params {
  * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
  * each add returns that error.
  *
- * Errors: those of bloomfile_open() and of the expectations. BLOOMFILE_EVALUE or _EFLAGS also for
- * BLOOMFILE_OPEN_WRITE without a path or with BLOOMFILE_EXPECT_SEALED; for BLOOMFILE_OPEN_PREFAULT
- * and _LOCK of memory without BLOOMFILE_OPEN_COPY; for an offset BLOOMFILE_FROM_HERE. */
+ * Returns 0; an errno; any error listed at bloomfile_open(); the error of an expectation that is
+ * not met (see BLOOMFILE_EXPECT_TAG and its neighbours); or one of
+ *   BLOOMFILE_ESTRUCTSIZE  no version has the struct_size of `from`, `params` or params->report
+ *   BLOOMFILE_ELIVE        a live filter in memory or in a part of a file, or a live series by
+ *                          descriptor
+ *   BLOOMFILE_EVALUE       an offset BLOOMFILE_FROM_HERE; key_kind or key_size without
+ *                          BLOOMFILE_EXPECT_KEYS, or out of range with it; or an invalid member of
+ *                          `from`
+ *   BLOOMFILE_EFLAGS       unknown or contradictory flags; BLOOMFILE_OPEN_WRITE without a path or
+ *                          with BLOOMFILE_EXPECT_SEALED; BLOOMFILE_OPEN_PREFAULT or _LOCK of memory
+ *                          without _COPY */
 BLOOMFILE_API int bloomfile_open_with(bloomfile_filter **out, const struct bloomfile_source *from,
                                       const struct bloomfile_open_params *params);
 

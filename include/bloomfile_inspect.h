@@ -45,24 +45,27 @@ struct bloomfile_size {
  *         `bits` without `keys`: finds how many keys keep the target rate, at least 1.
  *
  * The expected rate is a mean: in the layout blocked, over how many keys fall into a block; in
- * ribbon, into a page. The classic formula gives 0.86% where the true rate is 1%. Every rate is at
- * least n / 2^64, since digests have 64 bits. Ribbon: never below 2^-32; a target above 0.24 gets
- * the size of 0.24; `bits` is that of an embedded image, and a file has the next multiple of 32768.
- * Rates that differ by less than one part in 2^26 are equal. Every machine computes the same sizes.
+ * ribbon, into a page. doc/format/sizes.md defines it; every machine computes the same sizes. The
+ * classic formula (1 - e^(-kn/m))^k gives 0.86% for a blocked filter whose true rate is 1%. Every
+ * rate is at least n / 2^64, since digests have 64 bits. Rates that differ by less than one part in
+ * 2^26 are equal.
+ *
+ * Ribbon: the rate is never below 2^-32. A target above 0.24 gets the size of 0.24. `bits` is that
+ * of an embedded image; a file has the next multiple of 32768.
  *
  * `spread` is the standard deviation of the rate among filters with different seeds, divided by the
- * mean. It is 0.1 in the layout blocked for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at
- * 1e-9, since few crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such
- * rates are about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the
- * mean, one in twelve is above twice the mean.
+ * mean. A few crowded blocks make up most of a low rate, so in the layout blocked `spread` is still
+ * 0.1 for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at 1e-9. In classic it is 0.02 for
+ * 1e4 keys at any rate. Such rates are about log-normal: half of the filters with 300 keys at 1e-9
+ * are below a quarter of the mean, one in twelve is above twice the mean.
  *
  * Takes 10 us to 30 ms, most for low rates. A program that makes many filters of the same size
  * calls it once, and passes bits and hashes on. Returns 0 or one of
- *   BLOOMFILE_ESTRUCTSIZE    no version has that struct_size
- *   BLOOMFILE_EVALUE         a member is out of range, or `keys` and `bits` are both 0;
- *                            bloomfile_invalid() names the member
- *   BLOOMFILE_EUNREACHABLE   no size up to BLOOMFILE_MAX_BITS keeps the rate, as for a rate of
- *                            n / 2^64 or less */
+ *   BLOOMFILE_ESTRUCTSIZE   no version has that struct_size
+ *   BLOOMFILE_EVALUE        a member is out of range, or `keys` and `bits` are both 0;
+ *                           bloomfile_invalid() names the member
+ *   BLOOMFILE_EUNREACHABLE  no size up to BLOOMFILE_MAX_BITS keeps the rate, as for a rate of n /
+ *                           2^64 or less */
 BLOOMFILE_API int bloomfile_size_for(struct bloomfile_size *size);
 
 /* -------------------------------------------------------------------------------- inspecting */
@@ -73,8 +76,8 @@ enum bloomfile_state {
     BLOOMFILE_STATE_POISONED = 3, /* a sync failed while it was live */
 };
 
-/* The header's contents. O(1): nothing here is computed from the body. For a live filter, each call
- * reads the commit record again. */
+/* The header's contents. Takes constant time: nothing here is computed from the body. If the filter
+ * is live, each call reads the commit record again. */
 struct bloomfile_info {
     size_t struct_size;
     uint32_t version;     /* of the format */
@@ -141,7 +144,8 @@ struct bloomfile_info {
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
-/* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_ESTRUCTSIZE. */
+/* Fills *info, up to info->struct_size bytes. Returns 0, or BLOOMFILE_ESTRUCTSIZE if no version has
+ * that size. */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
 
 /* Checks whether keys of a kind may be looked up in a filter and added to it. Lookups of another
@@ -171,26 +175,28 @@ BLOOMFILE_API int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32
 /* bloomfile_layers() returns the current number of layers of a series, 0 if the filter is not a
  * series. bloomfile_layer() returns layer i, from 0 for the oldest; NULL if it does not exist. The
  * layer is for the functions of this header: it has only some of the series' keys, so every lookup
- * in it, pinned or not, answers "maybe". Do not close it. It is valid until the series is closed
- * or, if the series forgets, until any thread uses its handle except for inspecting. */
+ * in it, pinned or not, answers "maybe". The series owns it: do not close it. It is valid until the
+ * series is closed or, if the series forgets, until any thread uses its handle except for
+ * inspecting. */
 BLOOMFILE_API size_t bloomfile_layers(const bloomfile_filter *f);
 BLOOMFILE_API const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i);
 
-/* Numbers computed from the bits themselves. Reads the whole body. */
+/* Numbers computed from the bits themselves. */
 struct bloomfile_measurement {
     size_t struct_size;
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
     double fill;          /* ones / m; ribbon: about 0.5, meaningless */
     double fpr;           /* the actual false-positive rate of these bits, exactly */
-    double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full.
+    double keys_estimate; /* n, from the one bits (Swamidass & Baldi 2007); infinite if full.
                              ribbon: the sum of the numbers in the page heads */
 };
 #define BLOOMFILE_MEASUREMENT_INIT BLOOMFILE_INIT_(struct bloomfile_measurement)
 
-/* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
- * the mean over blocks of (ones in the block / 512)^k, for classic and counting (ones / m)^k, for
- * ribbon the mean over lines of 2^-(columns that a lookup there tests). Does not check for damage.
- * Error: BLOOMFILE_ESTRUCTSIZE. */
+/* Computes *out from the body, all of which it reads. The rate is exact for this body and keys
+ * never added. It is, for blocked, the mean over blocks of (one bits in the block / 512)^k; for
+ * classic and counting, (ones / m)^k; for ribbon, the mean over lines of 2^-(columns that a lookup
+ * there tests). In a series it is the probability that at least one layer answers "maybe". Does
+ * not check for damage. Returns 0, or BLOOMFILE_ESTRUCTSIZE if no version has that size. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
 /* One fault of a file. */
@@ -205,23 +211,33 @@ struct bloomfile_fault {
 
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages found good
  * before are checked again, and lookups may go on in other threads. Damage becomes the sticky
- * error, and *fault (may be NULL) describes the first fault. Damaged pages then answer "maybe";
- * after BLOOMFILE_EBODY, which cannot be blamed on a page, and BLOOMFILE_ECHANGED, every lookup
- * does.
- * threads: to work with, at most 1024; 0 or 1: the caller's alone. The result does not depend on
- * their number. Any of them may get SIGBUS (see bloomfile.h).
- * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_check()); BLOOMFILE_ELIVE if the filter
- * is live, BLOOMFILE_EVALUE (threads): nothing is checked. *fault describes each error. */
+ * error. Damaged pages then answer "maybe". After BLOOMFILE_EBODY, which cannot be blamed on a
+ * page, and BLOOMFILE_ECHANGED, every lookup does.
+ *   threads  to work with, at most 1024. 0 or 1: the caller's alone. The result does not depend on
+ *            their number. Any of them may get SIGBUS (see bloomfile.h).
+ *   fault    describes the first fault, or the error; may be NULL.
+ *
+ * Returns 0 or one of
+ *   BLOOMFILE_EPAGE     a page is damaged
+ *   BLOOMFILE_EBODY     the body contradicts the header
+ *   BLOOMFILE_ECHANGED  the file was written to while it was open, as by bloomfile_check()
+ *   BLOOMFILE_ELIVE     the filter is live: nothing is checked
+ *   BLOOMFILE_EVALUE    threads: nothing is checked */
 BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
                                    struct bloomfile_fault *fault);
 
-/* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
- * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with
- * the values in the bytes, right or wrong, and with zero beyond the last byte. Fills up to *count
- * faults, in the order of the checks, and sets *count to the number of all faults (faults and count
- * may both be NULL). Returns 0 or the first fault's error. bloomfile_open_with() without
- * expectations would return the same error, except for BLOOMFILE_ELIVE and _EPOISONED (not faults
- * of the bytes). After BLOOMFILE_ESTRUCTSIZE nothing is filled. */
+/* Decodes and checks the header of an image, whole or damaged; never reads the body.
+ *   bytes   the start of the image; only the first min(size, 4096) bytes are touched.
+ *   size    of the whole image, in bytes.
+ *   info    receives the values in the bytes, right or wrong, and zero beyond the last byte; may be
+ *           NULL. Set its struct_size first.
+ *   faults  receives up to *count faults, in the order of the checks. faults and count may both be
+ *           NULL.
+ *   count   in: room in faults[]. Out: the number of all faults.
+ *
+ * Returns 0 or the first fault's error. bloomfile_open_with() without expectations would return the
+ * same error, except for BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes). Returns
+ * BLOOMFILE_ESTRUCTSIZE if no version has the struct_size of *info; nothing is filled then. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 

@@ -103,7 +103,7 @@ BLOOMFILE_API void bloomfile_view_write_trailer(const struct bloomfile_view *vie
  *         copied.
  *   size  in bytes, body and trailer.
  *
- * Takes about 20 ns for 50 bytes, 75 ns for 1 KB. Returns 0 or one of
+ * Takes about 75 ns for 1 KB, 20 ns for 50 bytes. Returns 0 or one of
  *   BLOOMFILE_ENOTCOMPACT  damaged, cut short, made with another seed, or not a compact form
  *   BLOOMFILE_EVERSION     a later version of the compact form
  *   BLOOMFILE_ELAYOUT      a later version wrote it: the layout has no views here

@@ -128,7 +128,8 @@ enum bloomfile_key_kind {
     BLOOMFILE_KEYS_BYTES = 5,    /* other bytes */
 };
 
-/* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */
+/* Returns the digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size
+ * is 0. */
 BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size);
 
 /* Releases an image that a function of this library made. */
@@ -144,14 +145,14 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * to time, or keeps the checked pages by BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
  *
  * A page that is not in memory is read when a lookup first needs it, without read-ahead: 4 KiB at
- * most for an absent key (blocked, ribbon), and as much of checksums for each 4 MiB of body. A
- * batch reads its pages in parallel. If the disk then fails, or another process truncates the file,
- * the reading thread gets SIGBUS.
+ * most for a key not in the set (blocked, ribbon), and as much of checksums for each 4 MiB of body.
+ * A batch reads its pages in parallel. If the disk then fails, or another process truncates the
+ * file, the reading thread gets SIGBUS.
  */
 
 /* Flags. No version uses bits 28 to 31: wrappers may. */
 #define BLOOMFILE_OPEN_VERIFY_FULL    1u    /* read and check the whole body now */
-#define BLOOMFILE_OPEN_VERIFY_NONE    2u    /* never check the body: something else does */
+#define BLOOMFILE_OPEN_VERIFY_NONE    2u    /* never check the body: another layer does */
 #define BLOOMFILE_OPEN_WRITE          4u    /* for adding: see bloomfile_live.h */
 #define BLOOMFILE_OPEN_ACCEPT_UNCLEAN 8u    /* live: adds since the last sync may be lost */
 #define BLOOMFILE_OPEN_ADD_EXACT      16u   /* with WRITE: a new key is new to one adder only */
@@ -191,28 +192,31 @@ BLOOMFILE_API void bloomfile_free(void *image);
  *
  * Returns 0; an errno of open, fstat, read, mmap or of the flags above; an error of
  * BLOOMFILE_KIND_DAMAGED, _FOREIGN or _NEWER; or one of
- *   BLOOMFILE_EFLAGS      the flags are unknown or contradictory
- *   BLOOMFILE_EPOISONED   a write failed: rebuild it, or use bloomfile_rescue()
+ *   BLOOMFILE_EFLAGS     the flags are unknown or contradictory
+ *   BLOOMFILE_EPOISONED  a write failed: rebuild it, or use bloomfile_rescue()
  *   BLOOMFILE_EUNCLEAN, BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  a live filter: bloomfile_live.h
- *   BLOOMFILE_ELIVE       a live filter, with BLOOMFILE_OPEN_VERIFY_FULL or _COPY
- *   BLOOMFILE_ESEALED     a sealed filter, with BLOOMFILE_OPEN_WRITE
- *   EBUSY                 with BLOOMFILE_OPEN_WRITE, after one second of retries: the filter is
- *                         being sealed or has a sole adder; with BLOOMFILE_OPEN_SOLE_ADDER, also:
- *                         it has a writer
- *   BLOOMFILE_ETOOBIG     too big for this machine's address space */
+ *   BLOOMFILE_ELIVE      a live filter, with BLOOMFILE_OPEN_VERIFY_FULL or _COPY
+ *   BLOOMFILE_ESEALED    a sealed filter, with BLOOMFILE_OPEN_WRITE
+ *   BLOOMFILE_EISSERIES  a live series, with BLOOMFILE_OPEN_SOLE_ADDER
+ *   EMLINK               a layer of a series is a mount point, with BLOOMFILE_OPEN_WRITE
+ *   EBUSY                with BLOOMFILE_OPEN_WRITE, after one second of retries: the filter is
+ *                        being sealed or has a sole adder; with BLOOMFILE_OPEN_SOLE_ADDER, also: it
+ *                        has a writer
+ *   BLOOMFILE_ETOOBIG    too big for this machine's address space
+ *   BLOOMFILE_EVALUE     the path is NULL */
 BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsigned flags);
 
 BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* writers: see bloomfile_live.h */
 
-/* Whether to open the path of bloomfile_open() or _create() again. True if the path names another
- * file or no file; if the file has another size or header or, opened sealed, other times (ctime
- * too, so a new mode or link counts); or if the file was live and is sealed now, so that pages can
- * be verified. False if that is unknown, or if the handle has no path. */
+/* Returns whether to open the path of bloomfile_open() or _create() again. True if the path names
+ * another file or no file; if the file has another size or header or, opened sealed, other times
+ * (ctime too, so a new mode or link counts); or if the file was live and is sealed now, so that
+ * pages can be verified. False if that is unknown, or if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
-/* Returns the handle's sticky error without looking at the file. This is an atomic load (one for
- * each layer of a series), so a program may call it after each lookup. The result is 0, or an error
- * of bloomfile_check() that lookups and other calls on this handle have met so far. */
+/* Returns the handle's sticky error without looking at the file: 0, or an error of
+ * bloomfile_check() that lookups and other calls on this handle have met so far. This is an atomic
+ * load (one for each layer of a series), so a program may call it after each lookup. */
 BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
 
 /* Checks the file for changes (lookups do not) and returns the handle's sticky error:
@@ -252,10 +256,10 @@ BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);
  * answers relied on. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 
-/* The seed that the filter's digests are made with. */
+/* Returns the seed that the filter's digests are made with. */
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
 
-/* The digest of a key, for this handle and for other filters of the same seed and hash.
+/* Returns the digest of a key, for this handle and for other filters of the same seed and hash.
  *   key   may be NULL when size is 0
  *   size  bytes
  *
@@ -268,13 +272,14 @@ BLOOMFILE_API bloomfile_digest bloomfile_digest_of(const bloomfile_filter *f, co
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* false: the key is certainly not in the set. true: it may be in it. */
+/* Looks up a key, or its digest. Returns false if the key is certainly not in the set, and true if
+ * it may be in the set. `key` may be NULL when size is 0; size is in bytes. */
 BLOOMFILE_API bool bloomfile_contains(const bloomfile_filter *f, const void *key, size_t size);
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest);
 
-/* Looks up n keys. Sets hits[i] for each key; hits may be NULL. Returns the number of hits. For 32
- * keys or more, this takes a quarter to a half of the time of single lookups in a filter larger
- * than the caches, and two thirds in a smaller filter. For a few keys it takes as long. */
+/* Looks up n keys. Sets hits[i] for each key; hits may be NULL. Returns the number of hits. In a
+ * filter larger than the caches, 32 keys or more take a quarter to a half of the time of single
+ * lookups, in a smaller filter two thirds. A few keys take as long as single lookups. */
 BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile_filter *f,
                                              const struct bloomfile_key *keys, size_t n,
                                              bool *hits);
@@ -282,12 +287,12 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
                                                 const bloomfile_digest *digests, size_t n,
                                                 bool *hits);
 
-/* A lookup that does not wait for a disk, for a thread that serves many requests.
+/* Looks up a digest without waiting for a disk, for a thread that serves many requests.
  *
  * It uses preadv2() with RWF_NOWAIT to look for the page of the body in the page cache. Then it
  * looks up the digest as bloomfile_contains_digest() does: the page is checked, and damage is
- * reported.
- * If the page leaves memory between these steps, a microsecond apart, the call waits for it.
+ * reported. If the page leaves memory between these steps, a microsecond apart, the call waits for
+ * it.
  *
  *   f       opened with BLOOMFILE_OPEN_NOWAIT, unless it is live or in memory.
  *   digest  as for bloomfile_contains_digest().

@@ -76,7 +76,6 @@ struct bloomfile_params {
  *   out     receives the builder; NULL on error. Free it with bloomfile_builder_free().
  *   params  is copied, with its strings. NULL: all defaults. If `threads` is above 1, any number of
  *           threads may add keys concurrently.
- *
  * Errors: BLOOMFILE_ESTRUCTSIZE; BLOOMFILE_EVALUE, and bloomfile_invalid() names the member;
  * BLOOMFILE_EUNREACHABLE if no size of a slice's whole filter reaches the rate; ENOMEM;
  * BLOOMFILE_EFEATURE if this build of the library lacks the layout. */

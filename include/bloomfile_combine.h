@@ -51,7 +51,6 @@ struct bloomfile_fold_choice {
  *   choices  receives the first *count factors, in ascending order. NULL: only *count is set.
  *   count    in: the room in choices[]. Out: the number of possible factors; unchanged after an
  *            error.
- *
  * Errors: BLOOMFILE_EISRIBBON, _EISSERIES, _EISSLICE; ENOMEM; if `choices` is not NULL, the common
  * errors of a source, listed at the top. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more,
@@ -60,7 +59,6 @@ BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more
 /* Writes the filter folded by `factor`.
  *   factor    a divisor, as bloomfile_fold_plan() returns them. 1 copies the filter.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
- *
  * Errors: BLOOMFILE_EFACTOR (0, or not a divisor); _EISRIBBON for the layout ribbon, unless factor
  * is 1; _EISSERIES; _EISSLICE; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
@@ -89,7 +87,6 @@ struct bloomfile_merge_params {
  * an estimate.
  *   srcs    `count` filters, at least 1.
  *   params  NULL: all defaults.
- *
  * Errors: BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
  * _EKEYKIND, _EFEATURE, _EISSERIES, _EISSLICE, _EISRIBBON, under the conditions of
  * bloomfile_compatible() for any two sources; _EISRIBBON also for a single source; _EISCOUNTING for
@@ -117,7 +114,6 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  *             result is that of `metadata`, or zero
  *   flags     BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
  *             or 0
- *
  * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
  * filter. Also if a slice left out keys, and the slices were not all given the same number of keys
  * with the same sum of digests: the keys left out may then be in no slice. BLOOMFILE_EVALUE
@@ -141,7 +137,6 @@ BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfil
 /* Writes a counting filter as a classic filter a quarter the size: a bit is set where a counter is
  * above 0. The result answers exactly as a classic filter with the same keys.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
- *
  * Errors: BLOOMFILE_ENOTCOUNTING; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,
                                     const struct bloomfile_metadata *metadata);

@@ -35,7 +35,6 @@ extern "C" {
  *   base     the sealed filter that the patch will be applied to.
  *   result   the sealed filter that it will make.
  *   threads  to work with, at most 1024. 0 or 1: the calling thread only.
- *
  * Errors: an errno; those of the destination (bloomfile_io.h); BLOOMFILE_ELIVE, _EISRIBBON,
  * _EISSERIES (a layer from bloomfile_layer()), _EVALUE (threads), _ETOOBIG. If the filters differ:
  * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
@@ -50,7 +49,6 @@ BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomf
  *   patch    is read in order up to its end, which must be the end of the source. A descriptor with
  *            BLOOMFILE_FROM_HERE and BLOOMFILE_FROM_REST may be a pipe.
  *   threads  to work with, at most 1024. 0 or 1: the calling thread only.
- *
  * Errors: an errno; those of the destination and the source (bloomfile_io.h). If the patch is bad:
  * BLOOMFILE_EPATCH, _EVERSION, _EFEATURE, _ELAYOUT, _ETRUNCATED (it ends too early), _ETRAILING
  * (bytes after its end), _ENOTREGULAR (its path). If the base is: BLOOMFILE_EDIFFERENTBASE, _ELIVE,

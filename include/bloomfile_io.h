@@ -106,9 +106,8 @@ static inline struct bloomfile_destination bloomfile_to_path(const char *path, u
     return to;
 }
 
-/* An open file (written from its own offset), a pipe or a socket.
- *   fd  the caller's, used only during the call; it may be non-blocking. Errors: EBADF if it is not
- *       open; an errno of write() or of the temporary file. */
+/* An open file (written from its own offset), a pipe or a socket; it may be non-blocking. Errors:
+ * EBADF if `fd` is not open; an errno of write() or of the temporary file. */
 static inline struct bloomfile_destination bloomfile_to_fd(int fd)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -212,9 +211,7 @@ static inline struct bloomfile_source bloomfile_from_fd(int fd)
     return from;
 }
 
-/* Bytes in memory.
- *   memory  the caller's, at any address; may be NULL when size is 0.
- *   size    in bytes. */
+/* Bytes in memory, at any address. `memory` may be NULL when size is 0. */
 static inline struct bloomfile_source bloomfile_from_memory(const void *memory, size_t size)
 {
     struct bloomfile_source from = BLOOMFILE_SOURCE_INIT;

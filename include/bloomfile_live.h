@@ -162,7 +162,6 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
 /* As bloomfile_create(), but in memory, for this process and its children. Memory is taken when
  * first touched.
  *   flags  BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_OPEN_SOLE_ADDER, BLOOMFILE_OPEN_OVER_CAPACITY, or 0.
- *
  * Errors: BLOOMFILE_ESTRUCTSIZE, _EVALUE, _EFULL, _EUNREACHABLE, _EISRIBBON, for the reasons given
  * there; BLOOMFILE_EFLAGS (other flags); BLOOMFILE_ETOOBIG; ENOMEM; EMFILE; EFBIG if the filter is
  * larger than files may be (RLIMIT_FSIZE). Adds to a series return EFBIG, too. */

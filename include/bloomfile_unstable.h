@@ -3,8 +3,8 @@
  * bloomfile: internals, without a promise
  *
  * Anything in this header, and in bloomfile_block.h, may change or go in any release. A function
- * may move to a stable header. The compatibility promise of source and binary excludes this
- * header. So its functions are in another symbol node: BLOOMFILE_UNSTABLE.
+ * may move to a stable header. The compatibility promise of source and binary excludes this header.
+ * So its functions are in another symbol node: BLOOMFILE_UNSTABLE.
  *
  * A program may use this header only with the library that it was compiled with: link the static
  * library, or require the exact version. A binding may use it only with the library that it ships.
@@ -61,36 +61,37 @@ struct bloomfile_field {
 };
 
 /* Lists the fields of a header of that size, 4096 or 512, with those bits of `incompat`, in the
- * order of their offsets. For any other size it lists only the static header, whose offsets do not
- * depend on the size. Fills at most `room` fields (`fields` may be NULL with 0) and returns the
- * number of fields that exist. */
+ * order of their offsets. If the size is any other, it lists only the static header, whose offsets
+ * do not depend on the size. Fills at most `room` fields (`fields` may be NULL with 0) and returns
+ * the number of fields that exist. */
 BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
                                       struct bloomfile_field *fields, size_t room);
 
 /* -------------------------------------------------------------------------------------- bodies */
 
-/* Writes a sealed filter whose body was computed elsewhere, such as by a message-passing
- * reduction.
- *   params      `bits` and `hashes` must be given.
+/* Writes a sealed filter whose body was computed elsewhere, such as by a message-passing reduction.
+ *   params      `bits` and `hashes` must be given; members for builders and live filters must be 0.
  *   body        the bytes that m uses.
  *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
  *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it equals a build from its keys.
  *   keys        their number, UINT64_MAX to estimate it from the bits set.
- * Errors as bloomfile_builder_new() and bloomfile_builder_write(); BLOOMFILE_EISRIBBON;
- * BLOOMFILE_EBODY for bits beyond m, or an empty body for one key or more; BLOOMFILE_EVALUE for a
- * parameter that is missing or unknown. */
+ * Errors: an errno; those of the destination (bloomfile_io.h); BLOOMFILE_ESTRUCTSIZE;
+ * BLOOMFILE_EVALUE for a parameter that is missing, unknown or out of range; BLOOMFILE_EBODY for
+ * bits beyond m, or an empty body for one key or more; BLOOMFILE_EISRIBBON; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_assemble(struct bloomfile_destination *to,
                                      const struct bloomfile_params *params, const void *body,
                                      size_t body_size, uint32_t provenance, uint64_t keys);
 
-/* The bytes of the body that m uses, and their number; format-spec.md defines them. Valid while the
- * handle is open; those of a live filter change as keys are added. bloomfile_verify() checks them.
- * A series returns NULL and 0, because each layer has a body: bloomfile_layer(). */
+/* Returns the bytes of the body that m uses, and their number in *size; format-spec.md defines
+ * them. Valid while the handle is open; those of a live filter change as keys are added.
+ * bloomfile_verify() checks them. A series returns NULL and 0, because each layer has a body:
+ * bloomfile_layer(). */
 BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size);
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
- * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, _EISSERIES of a series. */
+ * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, BLOOMFILE_EISSERIES if it is a
+ * series. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
 
 /* A page of a layout that is solved, by its head. This struct never changes. */
@@ -125,30 +126,36 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
 
 /* -------------------------------------------------------------------------------------- slices */
 
-/* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
- * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Does not
- * check that such a filter can exist. `bits` are those of the whole, not of a slice. The digest is
- * made with the filter's seed. */
+/* Returns the slice, from 0, to which a digest belongs in a blocked filter that is cut into slices.
+ *   bits    m of the whole filter, not of a slice: a multiple of 512.
+ *   slices  at most 65536, and at most one for each 4096 bytes.
+ *   digest  made with the filter's seed.
+ * Returns 0 if bits or slices is 0. Does not check that such a filter can exist. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
-/* The first block, of 512 bits, of that slice, from 0; for slice `slices`, the end of the last
- * slice. So slice i is the bytes of the whole body from 64 times its first block up to 64 times
- * that of the next slice. 0 if `slices` is 0 or less than `slice`. */
+/* Returns the first block, of 512 bits, of that slice, from 0; for slice `slices`, the end of the
+ * last slice. So slice i is the bytes of the whole body from 64 times its first block up to 64
+ * times that of the next slice. Returns 0 if `slices` is 0 or less than `slice`. */
 BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
 
-/* Makes the header of the whole without the bodies of the slices, for example if many machines
- * each write theirs into one file. `headers` are the first 4096 bytes of each slice, in any
- * order, without gaps; `header` gets those of the whole. After its header, the whole is the
- * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
- * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
- * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are
- * not read: damage to a body is found in the whole. flags: BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
- * Errors: BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EVALUE (count is 0), _EFLAGS, ENOMEM, and
- * those of bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
+/* Makes the header of the whole filter without the bodies of the slices, for example if many
+ * machines each write their slice into one file.
+ *   header   receives the first 4096 bytes of the whole; unchanged after an error.
+ *   headers  the first 4096 bytes of each slice, in any order, without gaps.
+ *   count    number of slices, at least 1.
+ *   flags    BLOOMFILE_JOIN_ACCEPT_INCOMPLETE, or 0.
+ *
+ * After its header, the whole has the bodies in the order of their first_block, and then the
+ * checksums of their pages, 4 bytes each. A slice has these checksums after its body. In the whole
+ * they are the same numbers, little-endian, but XORed with body_crc of the slice and with body_crc
+ * of the whole (bloomfile_info). Bodies are not read: damage to a body is found in the whole.
+ * Errors: BLOOMFILE_EINCOMPLETE, as for bloomfile_join(); BLOOMFILE_EVALUE (count is 0); _EFLAGS;
+ * ENOMEM; the error of bloomfile_inspect() for the first header that is not valid. */
 BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
                                          unsigned flags);
 
-/* The digests for which a filter can answer "no": a slice's own digests, otherwise all. */
+/* Sets *first and *last to the range of digests for which a filter can answer "no": a slice's own
+ * digests, otherwise all. */
 BLOOMFILE_API void bloomfile_slice_range(const bloomfile_filter *f, bloomfile_digest *first,
                                          bloomfile_digest *last);
 

@@ -28,8 +28,8 @@
  *     filters in a few bytes           bloomfile/view.hpp
  *     std::error_code, exceptions      bloomfile/error.hpp
  *
- * After an error, or when it was moved from, a filter answers "maybe". A file with another kind of
- * keys than the type says is refused.
+ * After an error, or when it was moved from, a filter answers "maybe". A file is refused if its
+ * keys are of another kind than the type.
  */
 #ifndef BLOOMFILE_HPP
 #define BLOOMFILE_HPP

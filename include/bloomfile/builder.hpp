@@ -15,14 +15,14 @@ namespace bloomfile
 inline namespace v1
 {
 
-/* The parameters of bloomfile.h, which explains them: params p; p.fpr = 0.001; */
+/* The parameters of a filter: see bloomfile_params. params p; p.fpr = 0.001; */
 struct params : bloomfile_params {
     params() noexcept : bloomfile_params(BLOOMFILE_PARAMS_INIT)
     {
     }
 };
 
-/* An embedded image in memory, which is freed with it. */
+/* An embedded image in memory. Owns the memory, and frees it. */
 class image
 {
   public:
@@ -44,7 +44,7 @@ class image
         return *this;
     }
 
-    /* Takes memory that a function of the C interface has made for bloomfile_to_memory(). */
+    /* Takes over memory that a function of the C interface has made for bloomfile_to_memory(). */
     image(void *data, std::size_t size) noexcept : data_(data), size_(size)
     {
     }
@@ -69,13 +69,12 @@ enum class write_flags : unsigned {
 };
 template <> inline constexpr bool detail::is_flags_v<write_flags> = true;
 
-/* Makes a sealed filter of Keys. Any number of threads may add concurrently if
- * params.threads is above 1.
- * params.key_kind may name another kind that these keys fit, such as BLOOMFILE_KEYS_LOWER for text.
+/* Makes a sealed filter of Keys. Any number of threads may add concurrently if params.threads is
+ * above 1. params.key_kind may name another kind that these keys fit, such as BLOOMFILE_KEYS_LOWER.
  *
- * An add that failed is not forgotten: a filter that lacks a key would say a wrong "no" to it, so
- * writing returns the same error then, and publishes nothing. If the keys or their Hasher threw
- * an exception, that is ECANCELED. */
+ * After an add that failed, writing returns the same error and publishes nothing, because a filter
+ * without that key would answer a wrong "no" for it. The error is ECANCELED if the keys or their
+ * Hasher threw an exception. */
 template <class Key = text, class Hasher = hasher<Key>> class builder
 {
     using recipe = detail::recipe<Key, Hasher>;
@@ -110,13 +109,13 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         return *this;
     }
 
-    /* For the functions of the C interface; nullptr without a builder. */
+    /* For the functions of the C interface; nullptr after an error or a move. */
     bloomfile_builder *get() const noexcept
     {
         return b_;
     }
 
-    /* That of its digests. */
+    /* The seed of its digests. */
     std::uint64_t seed() const noexcept
     {
         return how_.seed;
@@ -135,7 +134,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         ec(error, adding);
     }
 
-    /* All keys of a range (a container, an array, keys in braces), which is read once. */
+    /* Adds all keys of a range (a container, an array, keys in braces), which is read once. */
     template <class Keys = typename recipe::list> void add_many(const Keys &keys, on_error ec = {})
     {
         unfinished adding_some(failed_);
@@ -145,13 +144,13 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         ec(error, adding);
     }
 
-    /* Digests of keys, made by digest(). */
+    /* Adds digests of keys, made by digest(). */
     void add_digests(span<const bloomfile_digest> digests, on_error ec = {})
     {
         ec(put(digests.data(), digests.size()), adding);
     }
 
-    /* How many distinct keys there are so far. Reads them all. */
+    /* Returns the number of distinct keys so far. Reads them all. */
     std::uint64_t count(on_error ec = {})
     {
         std::uint64_t n = 0;
@@ -169,8 +168,8 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
             bloomfile_builder_set_tag(b_, tag.data());
     }
 
-    /* Writes the filter, as bloomfile_builder_write(): to a path, to any destination
-     * such as bloomfile_to_fd(), or to an image in memory. The builder may go on. */
+    /* Writes the filter, as bloomfile_builder_write(): to a path, to any destination such as
+     * bloomfile_to_fd(), or to an image in memory. The builder may go on. */
     void write(bloomfile_destination &to, on_error ec = {})
     {
         std::error_code error = state();
@@ -198,7 +197,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
     }
 
   private:
-    /* Notes that an exception left an add. */
+    /* Records ECANCELED if an exception leaves an add. */
     class unfinished
     {
       public:
@@ -236,7 +235,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         return code(error);
     }
 
-    /* Why it cannot finish. */
+    /* The error for which it cannot finish. */
     std::error_code state() const noexcept
     {
         const int error = failed_;

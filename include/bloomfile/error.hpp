@@ -14,7 +14,7 @@
 namespace bloomfile
 {
 
-/* What the library has no number for. Its own numbers are negative. */
+/* Errors beyond those of the library, whose numbers are negative. */
 enum class errc {
     closed = 1, /* no filter is open here: opening failed, or it was moved from */
 };
@@ -49,8 +49,7 @@ class category_type final : public std::error_category
 
 } // namespace detail_of_errors
 
-/* That of BLOOMFILE_E* and errc. One object in the whole program, whatever its shared libraries
- * hide. */
+/* The category of BLOOMFILE_E* and errc. A program has only one, even if libraries hide symbols. */
 BLOOMFILE_API inline const std::error_category &category() noexcept
 {
     static const detail_of_errors::category_type it;
@@ -62,8 +61,8 @@ inline std::error_code make_error_code(errc error) noexcept
     return std::error_code(static_cast<int>(error), category());
 }
 
-/* What a function of the C interface returned: 0, an errno (of std::generic_category(), so that it
- * compares with std::errc) or a BLOOMFILE_E*. */
+/* The result of a function of the C interface as a std::error_code: 0, an errno (of
+ * std::generic_category(), so that it compares with std::errc) or a BLOOMFILE_E*. */
 inline std::error_code code(int error) noexcept
 {
     return error == 0 ? std::error_code()
@@ -72,14 +71,14 @@ inline std::error_code code(int error) noexcept
 
 #ifdef __cpp_exceptions
 
-/* The exception. what(): "cannot open urls.bloom: not a filter file". */
+/* The exception of all functions. what(): "cannot open urls.bloom: not a filter file". */
 class BLOOMFILE_API error : public std::system_error
 {
   public:
     using std::system_error::system_error;
 };
 
-/* What live_filter::add_many() throws: the first `done` keys were added. */
+/* The exception of live_filter::add_many(): the first `done` keys were added. */
 class BLOOMFILE_API add_error : public error
 {
   public:

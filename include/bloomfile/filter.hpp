@@ -16,7 +16,7 @@ inline namespace v1
 namespace detail
 {
 
-/* What owns the bytes that it holds, and is about to go; a view is a pointer and a size. */
+/* Whether T is an owner of bytes that is about to be destroyed; a view is a pointer and a size. */
 template <class T>
 inline constexpr bool is_leaving_owner_v =
     !std::is_reference_v<T> &&
@@ -36,8 +36,8 @@ enum class open_flags : unsigned {
 };
 template <> inline constexpr bool detail::is_flags_v<open_flags> = true;
 
-/* Lookups in a filter of Keys, whether it is open for reading or for writing: pass a `const
- * lookups<Key> &` to functions that take either. Only a filter or a live_filter is made. */
+/* Lookups in a filter of Keys, whether it is open for reading or for writing. Only a filter or a
+ * live_filter can be made: pass a `const lookups<Key> &` to functions that take either. */
 template <class Key = text, class Hasher = hasher<Key>> class lookups : public handle
 {
   protected:
@@ -48,21 +48,21 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
     using argument = typename recipe::argument;
     using list = typename recipe::list;
 
-    /* The digest of a key in this filter. */
+    /* Returns the digest of a key in this filter. */
     bloomfile_digest digest(argument key) const
     {
         return recipe::digest(key, how());
     }
 
-    /* false: the key is certainly not in the set. true: it may be. */
+    /* Returns false if the key is certainly not in the set, and true if it may be. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains(argument key) const
     {
         return contains_digest(digest(key));
     }
 
-    /* All keys of a range (a container, an array, keys in braces), which is read once. Returns how
-     * many may be in the set; hits[i] is set for each, as far as `hits` goes. If the keys or their
-     * Hasher throw an exception, all answers from some key on are true. */
+    /* Looks up all keys of a range (a container, an array, keys in braces), which is read once.
+     * Returns how many may be in the set; hits[i] is set for each, as far as `hits` goes. If the
+     * keys or their Hasher throw an exception, all answers from some key on are true. */
     template <class Keys = list>
     BLOOMFILE_CPP_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
     {
@@ -78,7 +78,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         return found;
     }
 
-    /* The same. Returns an answer for each key. */
+    /* As contains_many(), but returns an answer for each key. */
     template <class Keys = list> BLOOMFILE_CPP_PART_ answers contains_each(const Keys &keys) const
     {
         answers all;
@@ -119,7 +119,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         return how;
     }
 
-    /* Owns an opened filter, if its keys are of this type. */
+    /* Takes over an opened filter, if its keys are of this type. */
     void admit(bloomfile_filter *f, int error, on_error ec, const char *attempt,
                const char *path = "")
     {
@@ -163,7 +163,7 @@ class filter final : public lookups<Key, Hasher>
         return made;
     }
 
-    /* A range of bytes of an open file. The caller keeps the descriptor. */
+    /* Opens a range of bytes of an open file. The caller keeps the descriptor. */
     static filter from_fd(int fd, std::uint64_t offset = 0,
                           std::uint64_t length = BLOOMFILE_FROM_REST, open_flags flags = {},
                           on_error ec = {})
@@ -174,7 +174,7 @@ class filter final : public lookups<Key, Hasher>
         return open(from, with(flags), ec);
     }
 
-    /* The image must outlive the filter, unless flags have open_flags::copy. */
+    /* Opens an image, which must outlive the filter, unless flags have open_flags::copy. */
     static filter from_memory(bytes image, open_flags flags = {}, on_error ec = {})
     {
         return open(bloomfile_from_memory(image.data(), image.size()), with(flags), ec);
@@ -187,7 +187,7 @@ class filter final : public lookups<Key, Hasher>
         return from_memory(bytes(made), flags | open_flags::copy, ec);
     }
 
-    /* Owns a filter that the C interface has opened; after an error it is closed. */
+    /* Takes over a filter that the C interface has opened; after an error it is closed. */
     static filter adopt(bloomfile_filter *f, on_error ec = {})
     {
         filter made;

@@ -9,8 +9,8 @@
 #include <bloomfile/keys.hpp>
 #include <bloomfile_inline.h>
 
-/* Lookups are compiled into the caller where that is compiled for processors with vectors, and call
- * the library elsewhere: see the costs in bloomfile_inline.h. */
+/* Lookups are compiled into callers that are compiled for processors with vectors. Other callers
+ * call the library: see the costs in bloomfile_inline.h. */
 #define BLOOMFILE_CPP_INLINED_ (BLOOMFILE_PINNED_INLINED_ != 0)
 
 namespace bloomfile
@@ -42,8 +42,8 @@ class handle
         return f_ != nullptr;
     }
 
-    /* For the functions of the C interface; nullptr if no filter is open. release() gives it up,
-     * and the caller must close it. */
+    /* For the functions of the C interface; nullptr if no filter is open. release() gives up the
+     * filter, and the caller must close it. */
     bloomfile_filter *get() const noexcept
     {
         return f_;
@@ -56,7 +56,7 @@ class handle
         return f;
     }
 
-    /* Closes it, and answers "maybe" from then on. */
+    /* Closes the filter. The handle answers "maybe" from then on. */
     void close() noexcept
     {
         bloomfile_close(release());
@@ -69,32 +69,31 @@ class handle
         return f_ != nullptr ? code(bloomfile_damage(f_)) : why_;
     }
 
-    /* The same after a look at the file, as bloomfile_check(). */
+    /* As damage(), after looking at the file: see bloomfile_check(). */
     std::error_code check() const noexcept
     {
         return f_ != nullptr ? code(bloomfile_check(f_)) : why_;
     }
 
-    /* As bloomfile_recheck(): check() for answers that were given already, to call before they are
-     * used. */
+    /* As bloomfile_recheck(): check() for answers already given. Call it before using them. */
     std::error_code recheck() const noexcept
     {
         return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
     }
 
-    /* Whether the path should be opened again. */
+    /* Whether the path should be opened again: see bloomfile_is_stale(). */
     bool is_stale() const noexcept
     {
         return f_ != nullptr && bloomfile_is_stale(f_);
     }
 
-    /* That of its digests. */
+    /* The seed of its digests. */
     std::uint64_t seed() const noexcept
     {
         return how_.seed;
     }
 
-    /* What the header of the file says; all zero if no filter is open. */
+    /* The contents of the header; all zero if no filter is open. */
     bloomfile_info info() const noexcept
     {
         bloomfile_info all = BLOOMFILE_INFO_INIT;
@@ -113,7 +112,7 @@ class handle
         verify(0, nullptr, ec);
     }
 
-    /* Lookups of digests, which are made with the filter's seed and its hash function. false: the
+    /* Looks up a digest, made with the filter's seed and its hash function. Returns false if the
      * key is certainly not in the set. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {
@@ -130,8 +129,8 @@ class handle
         return f_ == nullptr || bloomfile_contains_digest(f_, digest);
     }
 
-    /* Many in one call, several times faster than one by one on filters larger than the caches.
-     * Returns the number of hits; hits[i] is set for each, as far as `hits` goes. */
+    /* Looks up a batch of digests, several times faster than one by one on filters larger than the
+     * caches. Returns the number of hits; hits[i] is set for each, as far as `hits` goes. */
     BLOOMFILE_CPP_PART_ std::size_t contains_digests(span<const bloomfile_digest> digests,
                                                      span<bool> hits = {}) const noexcept
     {
@@ -142,14 +141,14 @@ class handle
         return many(digests.data(), n, told != 0 ? hits.data() : nullptr);
     }
 
-    /* Requests the cache line that a later lookup reads: see bloomfile_inline.h. */
+    /* Requests the cache line that a later lookup reads: see bloomfile_pinned_prefetch(). */
     BLOOMFILE_CPP_PART_ void prefetch_digest(bloomfile_digest digest) const noexcept
     {
         bloomfile_pinned_prefetch(&pin_, digest);
     }
 
   protected:
-    /* For the most derived types only: filters of other keys have this base, too. */
+    /* Only the most derived types can be moved: filters of other keys have this base, too. */
     handle(handle &&other) noexcept
     {
         swap(other);
@@ -168,7 +167,7 @@ class handle
         std::swap(why_, other.why_);
     }
 
-    /* Replaces the open filter by this filter; after an error closes it. */
+    /* Takes over a filter in place of the open filter; after an error closes both. */
     void take(bloomfile_filter *f, detail::hashing how, std::error_code ec) noexcept
     {
         close();
@@ -187,7 +186,7 @@ class handle
         return how_;
     }
 
-    /* Anew, once the state of the filter has changed. */
+    /* Pins the filter again, after its state has changed. */
     void pin() noexcept
     {
         pin_ = BLOOMFILE_PINNED_INIT;

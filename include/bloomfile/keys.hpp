@@ -69,9 +69,10 @@
 #include <type_traits>
 #include <utility>
 
-/* A part of its caller, never a function of its own: of one that has the instructions of this
- * processor a linker could take the same for callers that were compiled for another. The address of
- * one is that of a function of this object alone (clang), or does not link (gcc). */
+/* Marks a function that is always inlined. If two files are compiled for different processors, a
+ * linker could keep the function of one for both, with instructions that a processor lacks. The
+ * address of such a function is that of a function of this object alone (clang), or does not link
+ * (gcc). */
 #if defined __clang__
 #define BLOOMFILE_CPP_PART_ __attribute__((always_inline, internal_linkage)) inline
 #else
@@ -108,15 +109,15 @@ inline constexpr bool is_integer_v = std::is_integral_v<T> && sizeof(T) <= sizeo
 template <class C> using data_t = decltype(std::data(std::declval<C &>()));
 template <class C> using element_t = std::remove_pointer_t<data_t<C>>;
 
-/* Whether C has data() and size(), and its elements are T's, perhaps less const. */
+/* Whether C has data() and size(), and its elements are T, perhaps less const. */
 template <class C, class T, class = void> inline constexpr bool holds_v = false;
 template <class C, class T>
 inline constexpr bool
     holds_v<C, T, std::void_t<data_t<C>, decltype(std::size(std::declval<C &>()))>> =
         std::is_convertible_v<element_t<C> (*)[], T (*)[]>;
 
-/* Whether C is a stretch of bytes, and one of characters. An array of char is not, as it may be a
- * literal with its zero. */
+/* Whether C is a stretch of bytes, and whether of characters. An array of char is not: it may be a
+ * literal. */
 template <class C, class = void> inline constexpr bool is_bytes_v = false;
 template <class C>
 inline constexpr bool
@@ -130,8 +131,8 @@ inline constexpr bool is_text_v<C, std::enable_if_t<is_bytes_v<C>>> =
 
 } // namespace detail
 
-/* A stretch of the caller's memory, for arguments: arrays, std::vector, std::array
- * and, from C++20 on, std::span convert to it. */
+/* A stretch of the caller's memory, for arguments. Arrays, std::vector, std::array and, from C++20
+ * on, std::span convert to it. */
 template <class T> class span
 {
   public:
@@ -157,7 +158,7 @@ template <class T> class span
         return size_;
     }
 
-    /* What is left from that element on. */
+    /* The rest, from that element on. */
     constexpr span from(std::size_t first) const noexcept
     {
         return first < size_ ? span(data_ + first, size_ - first) : span();
@@ -173,7 +174,7 @@ class answers
 {
   public:
     answers() noexcept = default;
-    /* For n keys; all are false. */
+    /* Answers for n keys; all are false. */
     explicit answers(std::size_t n)
     {
         std::fill_n(more(n).data(), n, false);
@@ -215,7 +216,7 @@ class answers
   private:
     template <class, class> friend class lookups;
 
-    /* For the next n keys. */
+    /* Makes room for the answers of n more keys, and returns it. */
     span<bool> more(std::size_t n)
     {
         if (it_.room - it_.size < n) {
@@ -234,9 +235,9 @@ class answers
     } it_;
 };
 
-/* Bytes of the caller's: a key, or an image. Made of a std::string, a
- * std::string_view, a string that ends with a zero, and of all that has data() and size() of char,
- * unsigned char or std::byte, such as the slices of storage engines. */
+/* Bytes of the caller's: a key, or an image. A std::string, a std::string_view and a string that
+ * ends with a zero convert to it. So do all types with data() and size() of char, unsigned char or
+ * std::byte, such as the slices of storage engines. */
 class bytes
 {
   public:
@@ -267,8 +268,8 @@ class bytes
     std::size_t size_ = 0;
 };
 
-/* A string that is a key: a std::string, a std::string_view, a string that ends with a zero, and
- * all that has data() and size() of char or char8_t. */
+/* A string that is a key: a std::string, a std::string_view, a string that ends with a zero, or any
+ * type with data() and size() of char or char8_t. */
 class text : public bytes
 {
   public:
@@ -291,8 +292,7 @@ class text : public bytes
     }
 };
 
-/* An integer that is a key: of any width and sign, but no bool, no character, nothing that would
- * have to be converted. */
+/* An integer that is a key: of any width and sign. Refuses bool, characters and conversions. */
 class integer
 {
   public:
@@ -382,8 +382,8 @@ template <class Flags> constexpr detail::if_flags_t<Flags> &operator|=(Flags &a,
     return a = a | b;
 }
 
-/* The bytes of these members, one behind the other, without padding and the same on every machine:
- * as a bytes_of() returns them. Note: long has 4 or 8 bytes; std::int64_t has 8. */
+/* Returns the bytes of these members in order, without padding and the same on every machine, as
+ * for a bytes_of(). Note: long has 4 or 8 bytes; std::int64_t has 8. */
 template <class... T> auto packed(const T &...members) noexcept
 {
     std::array<unsigned char, (std::size_t{ 0 } + ... + sizeof(T))> all{};
@@ -466,7 +466,7 @@ template <class Key> struct exactly {
     Key value;
 };
 
-/* What lookups and adds take. */
+/* The type of the argument of lookups and adds. */
 template <class H, class Key, class = void> struct argument_of {
     using type = std::conditional_t<std::is_arithmetic_v<Key> || std::is_enum_v<Key>, exactly<Key>,
                                     const Key &>;
@@ -486,7 +486,7 @@ inline constexpr bool
     has_digest_v<H, A, std::void_t<decltype(H::digest_of(std::declval<A>(), std::uint64_t{}))>> =
         std::is_same_v<decltype(H::digest_of(std::declval<A>(), std::uint64_t{})), std::uint64_t>;
 
-/* Bytes of each key; 0: not always the same. */
+/* Bytes of each key; 0: sizes differ. */
 template <class H, class A> constexpr std::size_t size_of()
 {
     if constexpr (has_bytes_v<H, A>)
@@ -511,7 +511,7 @@ struct hashing {
         bloomfile_hash; /* of strings and bytes; hash_lower for text in lower case */
 };
 
-/* What a Hasher says, once it has been found to be one. */
+/* The properties of a Hasher, after checks that it is one. */
 template <class Key, class Hasher> struct recipe {
     using argument = typename argument_of<Hasher, Key>::type;
     using list = std::initializer_list<plain_t<argument>>; /* of keys in braces */
@@ -609,9 +609,9 @@ template <class Key, class Hasher> struct recipe {
     }
 };
 
-/* Whether the bytes of a range's elements stay where they are while the next ones are looked at: if
- * they are an array, as those of std::vector. An iterator that makes an element as it is asked may
- * make the next one in the same place, and may return a reference to it all the same. */
+/* Whether the bytes of a range's elements stay where they are while the next elements are read.
+ * They do if they are an array, as those of std::vector. An iterator that makes each element when
+ * it is dereferenced may make the next in the same place, even if it returns a reference. */
 template <class Keys>
 using element_of_t = std::remove_reference_t<decltype(*std::begin(std::declval<const Keys &>()))>;
 template <class Keys, class = void> inline constexpr bool stays_v = false;
@@ -635,14 +635,14 @@ class presumed
     presumed(const presumed &) = delete;
     presumed &operator=(const presumed &) = delete;
 
-    /* Those of the next n keys, which are set. */
+    /* The bools of the next n keys, which are set. */
     BLOOMFILE_CPP_PART_ span<bool> next(std::size_t n) noexcept
     {
         const span<bool> these(rest_.data(), n < rest_.size() ? n : rest_.size());
         rest_ = rest_.from(n);
         return these;
     }
-    /* No exception came; the caller did not want the rest. */
+    /* Leaves the rest unset: the keys did not throw an exception. */
     BLOOMFILE_CPP_PART_ void end() noexcept
     {
         rest_ = {};
@@ -652,8 +652,9 @@ class presumed
     span<bool> rest_;
 };
 
-/* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
- * Keys may be far apart, so the lines of some are requested before the first of these is hashed. */
+/* Passes digests on, a chunk at a time: large enough that their cache misses overlap in the batch
+ * call. Keys may be far apart in memory, so the cache lines of a group are requested before it is
+ * hashed. */
 inline constexpr std::size_t chunk = 2048, group = 64;
 static_assert(chunk % group == 0);
 

@@ -32,8 +32,8 @@ template <> inline constexpr bool detail::is_flags_v<live_flags> = true;
 /* A live filter that is open for writing: see bloomfile_live.h. Any number of threads may call
  * add(), remove(), sync() and lookups concurrently.
  *
- * Call finish() after the last add. The destructor ends writing, too, but cannot report that
- * the last adds could not be written to disk. */
+ * Call finish() after the last add. The destructor also ends writing, but cannot report that the
+ * last adds could not be written to disk. */
 template <class Key = text, class Hasher = hasher<Key>>
 class live_filter final : public lookups<Key, Hasher>
 {
@@ -57,7 +57,7 @@ class live_filter final : public lookups<Key, Hasher>
     {
     }
 
-    /* Make one, as bloomfile_create() and bloomfile_create_memory(). */
+    /* Makes a live filter, as bloomfile_create() and bloomfile_create_memory(). */
     static live_filter create(path_arg path, const bloomfile_params &p, live_flags flags = {},
                               on_error ec = {})
     {
@@ -74,8 +74,8 @@ class live_filter final : public lookups<Key, Hasher>
                     });
     }
 
-    /* Owns a filter that the C interface has created or opened for writing; after an error it is
-     * closed. A filter that is open for reading is refused: BLOOMFILE_EREADONLY, _ESEALED. */
+    /* Takes over a filter that the C interface has created or opened for writing; after an error it
+     * is closed. A filter that is open for reading is refused: BLOOMFILE_EREADONLY, _ESEALED. */
     static live_filter adopt(bloomfile_filter *f, on_error ec = {})
     {
         live_filter made;
@@ -87,8 +87,8 @@ class live_filter final : public lookups<Key, Hasher>
         return made;
     }
 
-    /* Adds a key, and returns whether it was new: whether that changed the filter. After
-     * BLOOMFILE_EFULL the key was not added, after another error it may have been; either way it
+    /* Adds a key. Returns whether it was new, that is, whether the add changed the filter. After
+     * BLOOMFILE_EFULL the key was not added; after another error it may have been. Either way it
      * counts as new, so that nothing is left undone. */
     bool add(argument key, on_error ec = {})
     {
@@ -105,9 +105,9 @@ class live_filter final : public lookups<Key, Hasher>
     /* Adds all keys of a range (a container, an array, keys in braces), which is read once. Returns
      * how many were new. Sets was_new[i] for each key, as far as it goes, and *done (may be null)
      * to the number added. After an error the first *done keys were added, and all other keys are
-     * reported as new; so they are after an exception of the keys or their Hasher. After
-     * BLOOMFILE_EFULL only the first *done keys were added. Without a std::error_code it throws
-     * add_error, which has `done`. */
+     * reported as new. The same holds after an exception of the keys or their Hasher. After
+     * BLOOMFILE_EFULL only the first *done keys were added. If no std::error_code is passed, it
+     * throws add_error, which has `done`. */
     template <class Keys = typename recipe::list>
     std::size_t add_many(const Keys &keys, span<bool> was_new = {}, on_error ec = {},
                          std::size_t *done = nullptr)
@@ -136,7 +136,7 @@ class live_filter final : public lookups<Key, Hasher>
         return add_many(keys, {}, ec, done);
     }
 
-    /* Takes back one add of a key, in the counting layout: bloomfile_remove() says when. */
+    /* Takes back one add of a key, in the layout counting: see bloomfile_remove(). */
     void remove(argument key, on_error ec = {})
     {
         const bloomfile_digest digest = this->digest(key);
@@ -146,8 +146,8 @@ class live_filter final : public lookups<Key, Hasher>
 
     using watermark = std::array<std::uint8_t, BLOOMFILE_WATERMARK_SIZE>;
 
-    /* Writes all adds to disk: they survive the machine once this has returned no error. The second
-     * also records a watermark: see bloomfile_sync(). */
+    /* Writes all adds to disk: they survive a crash of the machine once this has returned no error.
+     * The second also records a watermark: see bloomfile_sync(). */
     void sync(on_error ec = {})
     {
         ec(with([](bloomfile_filter *f) { return bloomfile_sync(f, nullptr); }), syncing);
@@ -174,8 +174,8 @@ class live_filter final : public lookups<Key, Hasher>
         ec(error, "seal a live filter");
     }
 
-    /* Write a sealed copy while adding goes on; and the memory of a poisoned filter, as
-     * bloomfile_rescue(). */
+    /* copy_sealed() writes a sealed copy while adding goes on. rescue() writes the memory of a live
+     * filter, which may be poisoned, to a new live file: see bloomfile_rescue(). */
     void copy_sealed(bloomfile_destination &to, on_error ec = {}) const
     {
         ec(with([&](bloomfile_filter *f) { return bloomfile_copy_sealed(&to, f, nullptr); }),
@@ -213,7 +213,7 @@ class live_filter final : public lookups<Key, Hasher>
         return made;
     }
 
-    /* What a function of the C interface makes of the filter, if one is open. */
+    /* The result of a function of the C interface for the filter, if a filter is open. */
     template <class Do> std::error_code with(Do what) const
     {
         return get() != nullptr ? code(what(get())) : this->check();

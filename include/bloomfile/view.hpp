@@ -15,14 +15,14 @@ inline namespace v1
 {
 
 /* The shape of filters in bytes of the caller's own, see bloomfile_view.h: a few bytes, to be
- * copied. Memory that is smaller than the shape needs is never read or written: it answers "maybe",
- * and adding is errc::closed. One that has no shape does so, too. */
+ * copied. Memory that is smaller than the shape needs is never read or written: lookups answer
+ * "maybe", and adding is errc::closed. The same holds for a view that has no shape. */
 class view
 {
   public:
     view() noexcept = default;
 
-    /* For n keys at that rate, as bloomfile_view_for(); layout 0: the best for the size. */
+    /* The shape for n keys at a rate, as bloomfile_view_for(); layout 0: the best for the size. */
     view(std::uint64_t n, double fpr, std::uint32_t layout, on_error ec = {})
     {
         ec(code(find(n, fpr, layout)), "size a filter");
@@ -31,8 +31,8 @@ class view
     {
     }
 
-    /* That of a compact form, as bloomfile_view_open(): its checksum, and that it was made with
-     * this seed. `blob` is the body of the calls below. */
+    /* The shape of a compact form, as bloomfile_view_open(), which verifies its checksum and that
+     * it was made with this seed. `blob` is the body of the calls below. */
     static view of(bytes blob, std::uint64_t seed, on_error ec = {})
     {
         view found;
@@ -47,7 +47,7 @@ class view
         return shape_;
     }
 
-    /* Bytes of a body, and of a compact form, which has a trailer behind it. */
+    /* Bytes of a body, and of a compact form, which has a trailer after it. */
     std::size_t size() const noexcept
     {
         return shape_.size;
@@ -67,7 +67,7 @@ class view
         ec(fit ? std::error_code() : make_error_code(errc::closed), "add keys to a compact filter");
     }
 
-    /* Makes the compact form of a body, whose digests were made with that seed. */
+    /* Makes the compact form of a body whose digests were made with that seed. */
     void seal(span<unsigned char> blob, std::uint64_t seed, on_error ec = {}) const
     {
         const bool fit = fits(blob.size(), BLOOMFILE_TRAILER_SIZE);
@@ -76,14 +76,14 @@ class view
         ec(fit ? std::error_code() : make_error_code(errc::closed), "seal a compact filter");
     }
 
-    /* false: the key of this digest was certainly not added. */
+    /* Returns false if the key of this digest was certainly not added. */
     [[nodiscard]] bool contains_digest(bytes body, bloomfile_digest digest) const noexcept
     {
         return !fits(body.size(), 0) ||
                bloomfile_view_contains_digest(&shape_, body.data(), digest);
     }
 
-    /* The same for a key, hashed with that seed. */
+    /* Looks up a key, hashed with that seed. */
     [[nodiscard]] bool contains(bytes body, std::uint64_t seed, bytes key) const noexcept
     {
         return contains_digest(body, bloomfile_hash(seed, key.data(), key.size()));

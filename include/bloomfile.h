@@ -140,9 +140,9 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * Opening validates the whole header against the file and does not read the body. A page's checksum
  * is checked the first time a lookup touches the page, unless a flag says otherwise. If it fails,
  * lookups there answer "maybe" from then on, and bloomfile_damage() returns BLOOMFILE_EPAGE. Damage
- * that comes later, when a page has left memory and a bad disk returns other bytes, is a silent
- * "no" until bloomfile_verify() finds it. A program with a long-lived handle calls that from time
- * to time, or keeps the checked pages by BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
+ * that comes later, when a page has left memory and a bad disk returns other bytes, causes a
+ * silent "no" until bloomfile_verify() finds it. A program with a long-lived handle calls it from
+ * time to time, or keeps the checked pages by BLOOMFILE_OPEN_LOCK or BLOOMFILE_OPEN_COPY.
  *
  * A page that is not in memory is read when a lookup first needs it, without read-ahead: 4 KiB at
  * most for a key not in the set (blocked, ribbon), and as much of checksums for each 4 MiB of body.
@@ -174,7 +174,7 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * (transparent_hugepage: madvise or always). Later truncation or disk failure cannot affect it, and
  * lookups take a fifth to a third less time. Pages are verified as they would be in the file. The
  * filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). LOCK locks the copy; PREFAULT
- * adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
+ * adds nothing. Errors: an errno of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
 #define BLOOMFILE_OPEN_PREFAULT 32u
 #define BLOOMFILE_OPEN_LOCK     64u
 #define BLOOMFILE_OPEN_COPY     128u

@@ -20,7 +20,7 @@ extern "C" {
 #define BLOOMFILE_API __attribute__((visibility("default")))
 #endif
 
-/* What the caller does about an error. */
+/* The caller's reaction to an error. */
 enum bloomfile_error_kind {
     BLOOMFILE_KIND_NONE = 0,     /* no error */
     BLOOMFILE_KIND_SYSTEM = 1,   /* retry, or change the system; every errno but EBUSY */
@@ -105,17 +105,19 @@ enum bloomfile_error {
     BLOOMFILE_ETOOBIG = -1704,      /* the filter is too big for this machine's address space */
 };
 
-/* The text for any value that a function here returned: 0, an errno, a BLOOMFILE_E*. Never NULL. */
+/* Returns the text for any value that a function here returned: 0, an errno, a BLOOMFILE_E*. Never
+ * NULL. */
 BLOOMFILE_API const char *bloomfile_strerror(int error);
 
-/* "BLOOMFILE_EMAGIC" and so on; an errno's symbol ("ENOENT") where known. Never NULL. */
+/* Returns the name: "BLOOMFILE_EMAGIC" and so on; an errno's symbol ("ENOENT") where known. Never
+ * NULL. */
 BLOOMFILE_API const char *bloomfile_errname(int error);
 
-/* The kind of an error that a function here returned: enum bloomfile_error_kind. */
+/* Returns the kind of an error that a function here returned: enum bloomfile_error_kind. */
 BLOOMFILE_API int bloomfile_error_kind(int error);
 
-/* The name of the parameter or struct member ("bits") that caused the last BLOOMFILE_ESTRUCTSIZE,
- * _EFLAGS or _EVALUE in this thread; "" before the first. Static. */
+/* Returns the name of the parameter or struct member ("bits") that caused the last
+ * BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE in this thread; "" before the first. Static. */
 BLOOMFILE_API const char *bloomfile_invalid(void);
 
 #ifdef __cplusplus

@@ -348,7 +348,7 @@ BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, u
  * filter is not removed; the call returns the error that opening it would return.
  *   path  of a filter, or of the first file of a series.
  *
- * Returns 0, an errno, or one of
+ * Returns 0, an errno, BLOOMFILE_EVALUE if the path is NULL, or one of
  *   EBUSY                a handle has it open for writing, in any process
  *   EACCES, EROFS        it is live, and may not be opened for writing
  *   EMLINK               a layer is a mount point

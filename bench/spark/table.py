@@ -49,7 +49,7 @@ class Case:
             "spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": "64",
         }
         if live:
-            options |= {"spark.plugins": "bloomfile.spark.Live", "spark.bloomfile.live": self.live,
+            options |= {"spark.plugins": "io.github.bloomfile.spark.Live", "spark.bloomfile.live": self.live,
                         "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -Xmn16m"}
         builder = SparkSession.builder.master("local-cluster[2,1,2048]").appName("bench")
         for name, value in options.items():
@@ -119,7 +119,7 @@ def case_build(work, rows, how, parts=MAPS, slices=None, live=False):
     else:
         filter_ = keys._jdf.stat().bloomFilter("url", rows, FPR)
         seconds = time.monotonic() - begun
-        case.spark._jvm.bloomfile.spark.Sketch.register(case.spark._jsparkSession, "sketch", filter_)
+        case.spark._jvm.io.github.bloomfile.spark.Sketch.register(case.spark._jsparkSession, "sketch", filter_)
         asked = "sketch(binary(url))"
     rate = 0
     if not live and slices is None:
@@ -145,7 +145,7 @@ def case_join(work, rows, how):
             maybe = "bloomfile.asked(url)"
         else:
             filter_ = known._jdf.stat().bloomFilter("url", rows // 10, FPR)
-            case.spark._jvm.bloomfile.spark.Sketch.register(case.spark._jsparkSession, "asked", filter_)
+            case.spark._jvm.io.github.bloomfile.spark.Sketch.register(case.spark._jsparkSession, "asked", filter_)
             maybe = "asked(binary(url))"
         built = time.monotonic() - begun
         found = log.where("NOT " + maybe).count() + log.where(maybe).join(known, "url", "left_anti").count()

@@ -30,7 +30,7 @@ class ErrorsPage(unittest.TestCase):
 
     def test_java_messages_match_the_library(self):
         declared = dict(WORDS)
-        java = (SOURCE_ROOT / "bindings/java/src/main/java/bloomfile/ErrorCode.java").read_text()
+        java = (SOURCE_ROOT / "bindings/java/src/main/java/io/github/bloomfile/ErrorCode.java").read_text()
         joined = re.sub(r'"\s*\+\s*"', "", java)
         found = re.findall(r'^    (E\w+)\("((?:[^"\\]|\\.)*)",', joined, re.M)
         self.assertGreater(len(found), 50)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-import bloomfile.Builder;
-import bloomfile.Filter;
-import bloomfile.Params;
-import bloomfile.WriteOption;
+import io.github.bloomfile.Builder;
+import io.github.bloomfile.Filter;
+import io.github.bloomfile.Params;
+import io.github.bloomfile.WriteOption;
 import com.google.common.hash.BloomFilter;
 import com.google.common.hash.Funnels;
 import java.nio.charset.StandardCharsets;

@@ -153,7 +153,7 @@ def _package(spark):
     """The package in the session's JVM."""
     if not hasattr(spark, "_jvm"):
         raise Error("filters need a session with a JVM of its own; Spark Connect has none within reach")
-    found = spark._jvm.bloomfile.spark
+    found = spark._jvm.io.github.bloomfile.spark
     if type(found.FilterBuild).__name__ != "JavaClass":
         raise Error("bloomfile.jar and bloomfile-spark.jar are not there: give both as --jars, or in the option spark.jars")
     return found

@@ -29,8 +29,8 @@ OPTIONS = {
     "spark.executor.memory": "1g",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.bloomfile.dir": tempfile.gettempdir(),
-    "spark.hadoop.fs.faulty.impl": "bloomfile.spark.FaultyFileSystem",
-    "spark.hadoop.fs.AbstractFileSystem.faulty.impl": "bloomfile.spark.FaultyFileSystem$Context",
+    "spark.hadoop.fs.faulty.impl": "io.github.bloomfile.spark.FaultyFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.faulty.impl": "io.github.bloomfile.spark.FaultyFileSystem$Context",
     "spark.hadoop.fs.faulty.impl.disable.cache": "true",
 }
 

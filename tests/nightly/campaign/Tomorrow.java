@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-import bloomfile.BloomfileException;
-import bloomfile.Filter;
-import bloomfile.Fold;
-import bloomfile.Merge;
-import bloomfile.WriteOption;
+import io.github.bloomfile.BloomfileException;
+import io.github.bloomfile.Filter;
+import io.github.bloomfile.Fold;
+import io.github.bloomfile.Merge;
+import io.github.bloomfile.WriteOption;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -28,10 +28,10 @@ static int find(struct range *all)
     return n;
 }
 
-/* static native int lose(), of bloomfile.FilterTest: how many mappings. */
-int Java_bloomfile_FilterTest_lose(void *environment, void *class);
+/* static native int lose(), of io.github.bloomfile.FilterTest: how many mappings. */
+int Java_io_github_bloomfile_FilterTest_lose(void *environment, void *class);
 
-int Java_bloomfile_FilterTest_lose(void *environment, void *class)
+int Java_io_github_bloomfile_FilterTest_lose(void *environment, void *class)
 {
     struct range all[MOST];
     const int n = find(all), empty = memfd_create("empty", MFD_CLOEXEC);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+import java.io.IOException;
+
+/**
+ * A filter was refused, or could not be made. Errors of the system are plain {@link IOException}s.
+ *
+ * <p>The message says what was attempted, on what, what is wrong, and what to do. Nothing may be said of any key of a
+ * filter that was refused: treat all as <em>maybe</em>.
+ */
+public final class BloomfileException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    /** What is wrong. */
+    private final ErrorCode code;
+
+    /**
+     * An error on a file.
+     *
+     * @param code what is wrong
+     * @param attempted what was attempted and on which file, such as {@code "open users.bloom"}; may be null
+     * @param detail more about what is wrong, such as {@code "page 7"}; may be null
+     */
+    public BloomfileException(ErrorCode code, String attempted, String detail) {
+        super((attempted == null ? "" : "cannot " + attempted + ": ") + code.meaning()
+                + (detail == null ? "" : ": " + detail) + " (" + code.remedy() + ") [" + code.fullName() + "]");
+        this.code = code;
+    }
+
+    /**
+     * What is wrong.
+     *
+     * @return never null
+     */
+    public ErrorCode code() {
+        return code;
+    }
+}

@@ -1,0 +1,1024 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * A sealed filter, or a series of them, that is asked for keys. It never changes, and any number of threads may use it.
+ *
+ * <pre>{@code
+ * try (Filter f = Filter.open(Path.of("users.bloom"))) {
+ *     if (f.mayContain("alice")) {
+ *         // perhaps: look in the table
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Opening checks the header. A page of the body is checked when it is first needed: if it is damaged, what depends on it
+ * is <em>maybe</em>, and {@link #error} says so. A lookup throws nothing but {@link IllegalStateException} after
+ * {@link #close}, and {@link IllegalArgumentException} for keys of another kind than the filter's.
+ *
+ * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its name.</strong>
+ * If a mapped file becomes shorter, or a disk does not give a page again, a Java machine reads garbage in place of what is gone, and
+ * throws an {@link InternalError} sooner or later in the calling thread. So a lookup that would answer <em>no</em> looks again, in a
+ * copy, and reads the last bytes of the file, too: if any are gone, it answers <em>maybe</em>. {@link #mayContainDigests(long[],
+ * int, int, boolean[], int) Batches} look for such errors, and at the size of the file, once. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
+ *
+ * <p>Live filters are refused ({@link ErrorCode#ELIVE}): seal them first.
+ */
+public final class Filter implements Closeable {
+    private static final VarHandle DOUBTFUL = Image.field(MethodHandles.lookup(), "doubtful", boolean.class);
+
+    private final String name;
+    private final Image[] layers;
+    private final Image only;
+    private final long seed;
+    private final boolean byXxh3;
+    /** As the header stores it. */
+    private final int keyKind;
+    /** Null if nothing is mapped. */
+    private final Mapped mapped;
+    /** Whether a single "no" counts only if all of {@link #mapped} is there. */
+    private final boolean guarded;
+
+    /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
+    // Not volatile: see Image.mode. Lookups read it opaquely, or a loop of them might never hear of a change.
+    private boolean doubtful;
+    private volatile boolean closed;
+    /** The file became shorter while it was mapped. */
+    private volatile boolean lost;
+    /** The hash function of the caller is known to be the image's. */
+    private volatile boolean named;
+    private final AtomicReference<BloomfileException> error = new AtomicReference<>();
+
+    /** How a filter is opened. Immutable: each method returns a new one. */
+    public static final class Options {
+        /** What most want: the whole file, mapped, its pages checked when they are needed. */
+        public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, Memory.MAPPED);
+
+        private final long offset;
+        private final long length;
+        private final boolean applications;
+        private final boolean named;
+        private final int hashId;
+        private final long selfTest;
+        private final Check check;
+        private final Memory memory;
+
+        private Options(long offset, long length, boolean applications, boolean named, int hashId, long selfTest,
+                Check check, Memory memory) {
+            this.offset = offset;
+            this.length = length;
+            this.applications = applications;
+            this.named = named;
+            this.hashId = hashId;
+            this.selfTest = selfTest;
+            this.check = check;
+            this.memory = memory;
+        }
+
+        /**
+         * The filter is a range of the file.
+         *
+         * @param offset where it begins; any alignment
+         * @param length its size, or -1 if it ends with the file
+         * @return such options
+         * @throws IllegalArgumentException if offset is below 0, or length below -1
+         */
+        public Options range(long offset, long length) {
+            if (offset < 0 || length < -1) {
+                throw new IllegalArgumentException("offset " + offset + ", length " + length);
+            }
+            return new Options(offset, length, applications, named, hashId, selfTest, check, memory);
+        }
+
+        /**
+         * The caller knows filters of applications' own hash functions (app-hashes.md). They are asked by digests, after
+         * {@link Filter#nameHash}.
+         *
+         * @return such options
+         */
+        public Options applications() {
+            return new Options(offset, length, true, named, hashId, selfTest, check, memory);
+        }
+
+        /**
+         * The caller's digests are made by this function: as if {@link Filter#nameHash} were called. A filter of another
+         * function is refused.
+         *
+         * @param hashId its number, 0x80000000 or more unsigned
+         * @param selfTest what it yields for what the application tests it with
+         * @return such options
+         */
+        public Options hash(int hashId, long selfTest) {
+            return new Options(offset, length, true, true, hashId, selfTest, check, memory);
+        }
+
+        /**
+         * When the body is checked.
+         *
+         * @param check when
+         * @return such options
+         */
+        public Options check(Check check) {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, memory);
+        }
+
+        /**
+         * The file is read into memory, so that nothing that happens to it later matters.
+         *
+         * @return such options
+         */
+        public Options inMemory() {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, Memory.HEAP);
+        }
+
+        /**
+         * The file is mapped, and the caller promises that nobody cuts it while it is open, as an engine can of files that are
+         * its own, and that what was read once can be read again. Single lookups that are <em>no</em> take some 45 nanoseconds less
+         * in cache, and more beyond, where the processor overlaps them. If the promise is broken, they may be wrong.
+         *
+         * @return such options
+         */
+        public Options uncut() {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, Memory.UNCUT);
+        }
+    }
+
+    /** Where the bytes of a file are. */
+    private enum Memory { MAPPED, UNCUT, HEAP }
+
+    /** When a body is checked. */
+    public enum Check {
+        /** Each page when it is first needed. */
+        LAZY,
+        /** All of it when it is opened: {@link Filter#verify}, and what is damaged is refused. */
+        FULL,
+        /** Never: something else protects it. */
+        NONE
+    }
+
+    /** A file that is mapped: what is needed to see whether it is still what it was. */
+    private static final class Mapped implements Closeable {
+        private final RandomAccessFile file;
+        private final Path path;
+        /** Null if the filter is part of the file: what is around it may change. */
+        private final BasicFileAttributes attributes;
+        /** Where the filter begins and ends in it. */
+        private final long begin;
+        private final long end;
+        private final byte[] head;
+        /** Moves with rights and links, too, so that it alone shows no write. Null if it is not known. */
+        private Object touched;
+        private boolean wasTouched;
+        private final Tail tail;
+        private final boolean tells;
+
+        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long begin, long end) throws IOException {
+            // What is shorter is refused.
+            tail = end - begin < Tail.LENGTH ? null : new Tail(file, end);
+            tells = tail != null && tail.tells();
+            this.file = file;
+            this.path = path;
+            this.attributes = attributes;
+            touched = statusTime(path);
+            this.begin = begin;
+            this.end = end;
+            head = head();
+        }
+
+        private synchronized byte[] head() throws IOException {
+            byte[] bytes = new byte[(int) Math.min(Header.EMBEDDED, end - begin)];
+            file.seek(begin);
+            file.readFully(bytes);
+            return bytes;
+        }
+
+        /** Whether all that was read until now was there. */
+        boolean wasThere() {
+            // What was read before is not read after the tail.
+            VarHandle.acquireFence();
+            return tells ? tail.isThere() : !isCut();
+        }
+
+        boolean isCut() {
+            try {
+                return file.length() < end;
+            } catch (IOException e) {
+                return true;
+            }
+        }
+
+        /** Whether it was cut, or written to: its header, or the whole file as far as its name still tells. */
+        boolean isChanged() {
+            try {
+                return isCut() || !Arrays.equals(head, head()) || attributes != null && isWritten();
+            } catch (IOException e) {
+                return true;
+            }
+        }
+
+        /** Another file of that name has replaced this one, which stays what it was. */
+        private synchronized boolean isWritten() {
+            try {
+                BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+                if (attributes.fileKey() == null || !attributes.fileKey().equals(now.fileKey())) {
+                    return false;
+                }
+                Object time = statusTime(path);
+                wasTouched |= !Objects.equals(time, touched);
+                touched = time;
+                return now.size() != attributes.size() || !now.lastModifiedTime().equals(attributes.lastModifiedTime());
+            } catch (IOException e) {
+                return false; // Its name is gone; it is not.
+            }
+        }
+
+        /** Whether the time of its status moved since this was called last. */
+        synchronized boolean wasTouched() {
+            boolean was = wasTouched;
+            wasTouched = false;
+            return was;
+        }
+
+        private static Object statusTime(Path path) {
+            try {
+                return Files.getAttribute(path, "unix:ctime");
+            } catch (IOException | RuntimeException e) {
+                return null; // Not every system has one.
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            file.close();
+        }
+    }
+
+    private Filter(String name, Bytes bytes, long size, Options options, Mapped mapped) throws IOException {
+        this.name = name;
+        this.mapped = mapped;
+        guarded = mapped != null && options.memory != Memory.UNCUT;
+        Header.Source source = new Header.Source("open " + name, options.applications);
+        layers = Series.open(bytes, size, source, options.check == Check.NONE, this::found);
+        Header header = layers[0].header;
+        only = layers.length == 1 ? layers[0] : null;
+        seed = header.seed;
+        byXxh3 = header.hashId == Header.XXH3;
+        keyKind = header.keyKind();
+        named = byXxh3;
+        if (options.named) {
+            ErrorCode wrong = wrongName(options.hashId, options.selfTest);
+            source.check(wrong == null, wrong, null);
+            named = true;
+        }
+        doubtful = !named;
+        if (options.check == Check.FULL) {
+            verify("open " + name);
+        }
+    }
+
+    /** What an image is opened from. */
+    interface Bytes {
+        /** Copies the bytes from an offset on; all of them are there. */
+        void read(long offset, byte[] to, int length) throws IOException;
+
+        /** Buffers with the bytes from an offset on, of 2^{@link Image#CHUNK_SHIFT} bytes each but for the last. */
+        ByteBuffer[] chunks(long offset, long length) throws IOException;
+    }
+
+    /**
+     * Opens a file, mapped into memory.
+     *
+     * @param path its name
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     * @throws IOException if it cannot be read
+     */
+    public static Filter open(Path path) throws IOException {
+        return open(path, Options.DEFAULT);
+    }
+
+    /**
+     * Opens a file.
+     *
+     * @param path its name
+     * @param options how
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     * @throws IOException if it cannot be read
+     */
+    public static Filter open(Path path, Options options) throws IOException {
+        return Uninterrupted.run(() -> openFile(path, options));
+    }
+
+    private static Filter openFile(Path path, Options options) throws IOException {
+        BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+        Header.Source source = new Header.Source("open " + path, options.applications);
+        // A pipe would wait for a writer.
+        source.check(attributes.isRegularFile(), ErrorCode.ENOTREGULAR, null);
+        for (;;) {
+            RandomAccessFile file = new RandomAccessFile(path.toFile(), "r");
+            try {
+                BasicFileAttributes before = attributes;
+                attributes = Files.readAttributes(path, BasicFileAttributes.class);
+                if (Objects.equals(before.fileKey(), attributes.fileKey())) { // else it was replaced: which was opened?
+                    return openFile(file, path, options, attributes);
+                }
+                file.close();
+            } catch (IOException | RuntimeException | Error e) {
+                file.close();
+                throw e;
+            }
+        }
+    }
+
+    private static Filter openFile(RandomAccessFile file, Path path, Options options, BasicFileAttributes attributes)
+            throws IOException {
+        boolean heap = options.memory == Memory.HEAP;
+        boolean whole = options.offset == 0 && options.length < 0;
+        long size = sizeOf(options, file.length(), new Header.Source("open " + path, options.applications));
+        Mapped mapped = heap ? null
+                : new Mapped(file, path, whole ? attributes : null, options.offset, options.offset + size);
+        Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, heap), size, options, mapped);
+        if (heap) {
+            file.close();
+        }
+        return f;
+    }
+
+    /** S: section 5. */
+    private static long sizeOf(Options options, long all, Header.Source source) throws BloomfileException {
+        long there = all - options.offset;
+        source.check(there >= 0 && options.length <= there, ErrorCode.ETRUNCATED, all + " bytes in all");
+        return options.length < 0 ? there : options.length;
+    }
+
+    /**
+     * A filter in an array.
+     *
+     * @param image all its bytes, which must not be changed any more
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     */
+    public static Filter of(byte[] image) throws BloomfileException {
+        return of(ByteBuffer.wrap(image), Options.DEFAULT);
+    }
+
+    /**
+     * A filter in a buffer.
+     *
+     * @param image its bytes, from the buffer's position to its limit; they must not be changed any more. The buffer's
+     *     own state stays as it is
+     * @param options how; a range is one of these bytes
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     */
+    public static Filter of(ByteBuffer image, Options options) throws BloomfileException {
+        Header.Source source = new Header.Source("open a filter in memory", options.applications);
+        long size = sizeOf(options, image.remaining(), source);
+        ByteBuffer bytes = image.duplicate();
+        bytes.position((int) (bytes.position() + options.offset));
+        bytes.limit((int) (bytes.position() + size));
+        try {
+            return new Filter("a filter in memory", new BufferBytes(bytes.slice()), size, options, null);
+        } catch (BloomfileException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /**
+     * Reads a filter from a stream, into memory. Exactly its bytes are taken, so another one may follow.
+     *
+     * @param in the stream; it stays open
+     * @param options how; a range is not looked at
+     * @return the filter
+     * @throws BloomfileException if it is refused, or the stream ends too early
+     * @throws IOException if it cannot be read
+     */
+    public static Filter read(InputStream in, Options options) throws IOException {
+        String name = "a filter in a stream";
+        Header.Source source = new Header.Source("open " + name, options.applications);
+        byte[] start = in.readNBytes(16);
+        if (start.length < 16) {
+            Header.startOf(start, start.length, source);
+        }
+        int headerSize = Header.startOf(start, Long.MAX_VALUE, source);
+        byte[] head = Arrays.copyOf(start, headerSize);
+        source.check(in.readNBytes(head, 16, headerSize - 16) == headerSize - 16, ErrorCode.ETRUNCATED, null);
+        long size = Header.sizeInStream(head, source);
+        // Memory grows with what comes, whatever the header says.
+        List<ByteBuffer> rest = new ArrayList<>();
+        for (long left = size - headerSize; left != 0;) {
+            int length = left < 0 ? 1 << Image.CHUNK_SHIFT : (int) Math.min(1L << Image.CHUNK_SHIFT, left);
+            byte[] bytes = in.readNBytes(length);
+            source.check(bytes.length == length, ErrorCode.ETRUNCATED, null);
+            rest.add(ByteBuffer.wrap(bytes));
+            left -= length;
+        }
+        return new Filter(name, new StreamBytes(head, rest.toArray(new ByteBuffer[0])), size, options, null);
+    }
+
+    /** The bytes of a buffer. */
+    private static final class BufferBytes implements Bytes {
+        private final ByteBuffer buffer;
+
+        BufferBytes(ByteBuffer buffer) {
+            this.buffer = buffer;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) {
+            ByteBuffer from = buffer.duplicate();
+            from.position((int) offset);
+            from.get(to, 0, length);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) {
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                ByteBuffer part = buffer.duplicate();
+                long from = (long) i << Image.CHUNK_SHIFT;
+                part.position((int) (offset + from));
+                part.limit((int) (offset + Math.min(length, from + (1L << Image.CHUNK_SHIFT))));
+                chunks[i] = part.slice();
+            }
+            return chunks;
+        }
+    }
+
+    /** The bytes of a stream, of which the header was read first. */
+    private static final class StreamBytes implements Bytes {
+        private final byte[] head;
+        private final ByteBuffer[] rest;
+
+        StreamBytes(byte[] head, ByteBuffer[] rest) {
+            this.head = head;
+            this.rest = rest;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) {
+            for (int i = 0; i < length; i++) {
+                long at = offset + i;
+                to[i] = at < head.length ? head[(int) at] : rest(at - head.length);
+            }
+        }
+
+        private byte rest(long at) {
+            return rest[(int) (at >> Image.CHUNK_SHIFT)].get((int) at & (1 << Image.CHUNK_SHIFT) - 1);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) {
+            if (offset == head.length) {
+                return rest;
+            }
+            // A layer behind others: moved to where its own chunks begin.
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                long from = (long) i << Image.CHUNK_SHIFT;
+                byte[] bytes = new byte[(int) Math.min(length - from, 1L << Image.CHUNK_SHIFT)];
+                read(offset + from, bytes, bytes.length);
+                chunks[i] = ByteBuffer.wrap(bytes);
+            }
+            return chunks;
+        }
+    }
+
+    /** The bytes of a file, to be mapped or read. */
+    private static final class FileBytes implements Bytes {
+        private final RandomAccessFile file;
+        private final long begin;
+        private final boolean inMemory;
+
+        FileBytes(RandomAccessFile file, long begin, boolean inMemory) {
+            this.file = file;
+            this.begin = begin;
+            this.inMemory = inMemory;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) throws IOException {
+            file.seek(begin + offset);
+            file.readFully(to, 0, length);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) throws IOException {
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                long from = offset + ((long) i << Image.CHUNK_SHIFT);
+                int now = (int) Math.min(offset + length - from, 1L << Image.CHUNK_SHIFT);
+                if (inMemory) {
+                    byte[] bytes = new byte[now];
+                    read(from, bytes, now);
+                    chunks[i] = ByteBuffer.wrap(bytes);
+                } else {
+                    chunks[i] = file.getChannel().map(FileChannel.MapMode.READ_ONLY, begin + from, now);
+                }
+            }
+            return chunks;
+        }
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param key its bytes
+     * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(byte[] key) {
+        return mayContain(key, 0, key.length);
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param bytes an array with the key
+     * @param off where it begins
+     * @param len its length
+     * @return false if it is certainly not
+     * @throws IndexOutOfBoundsException if the range is not inside the array
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(byte[] bytes, int off, int len) {
+        Objects.checkFromIndexSize(off, len, bytes.length);
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(KeyKind.BYTES, bytes, off, len));
+    }
+
+    /**
+     * Whether a text may be in the set: its UTF-8. A surrogate without its other half, of which there is no UTF-8, is
+     * {@code ?}, as everywhere in Java.
+     *
+     * @param key the text
+     * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(CharSequence key) {
+        byte[] bytes = key.toString().getBytes(StandardCharsets.UTF_8);
+        return mayContainText(bytes, 0, bytes.length);
+    }
+
+    /**
+     * Whether a text may be in the set.
+     *
+     * @param utf8 an array with its UTF-8
+     * @param off where it begins
+     * @param len its length in bytes
+     * @return false if it is certainly not
+     * @throws IndexOutOfBoundsException if the range is not inside the array
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContainText(byte[] utf8, int off, int len) {
+        Objects.checkFromIndexSize(off, len, utf8.length);
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(KeyKind.TEXT, utf8, off, len));
+    }
+
+    /**
+     * Whether an integer of any width may be in the set: its eight bytes as a long, the least significant first.
+     *
+     * @param key the number
+     * @return false if it is certainly not
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(long key) {
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest(key));
+    }
+
+    /**
+     * Throws if no key of this kind can be in the filter: each answer would be <em>no</em>. Each lookup checks
+     * its key in the same way, and the size of bytes; digests are not checked.
+     *
+     * @param kind {@code "text"}, {@code "integers"} or {@code "bytes"}
+     * @throws IllegalArgumentException if they do not fit {@link Info#keyKind}. Its cause is a {@link BloomfileException}:
+     *     {@link ErrorCode#EKEYKIND}, or {@link ErrorCode#EFEATURE} if this version does not know the filter's kind
+     */
+    public void checkKeys(String kind) {
+        int number = Header.KEY_KINDS.indexOf(kind);
+        if (number != KeyKind.TEXT && number != KeyKind.INTEGERS && number != KeyKind.BYTES) {
+            throw new IllegalArgumentException("keys are text, integers or bytes, not " + kind);
+        }
+        admit(number, -1);
+    }
+
+    private void admit(int key, int size) {
+        if (keyKind != KeyKind.UNKNOWN) {
+            try {
+                KeyKind.check(keyKind, key, size, "query " + name);
+            } catch (BloomfileException e) {
+                throw new IllegalArgumentException(e.getMessage(), e);
+            }
+        }
+    }
+
+    private long digest(int kind, byte[] bytes, int off, int len) {
+        admit(kind, len);
+        return KeyKind.digest(keyKind, bytes, off, len, seed);
+    }
+
+    /**
+     * The digest of a key under this filter's seed.
+     *
+     * @param key its bytes
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(byte[] key) {
+        checkHash();
+        return digest(KeyKind.BYTES, key, 0, key.length);
+    }
+
+    /**
+     * The digest of a text under this filter's seed: of its UTF-8, as {@link #mayContain(CharSequence)} takes it.
+     *
+     * @param key the text
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(CharSequence key) {
+        checkHash();
+        byte[] bytes = key.toString().getBytes(StandardCharsets.UTF_8);
+        return digest(KeyKind.TEXT, bytes, 0, bytes.length);
+    }
+
+    /**
+     * The digest of an integer under this filter's seed, as {@link #mayContain(long)} takes it.
+     *
+     * @param key the number
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalArgumentException if the filter's keys are of another kind: {@link #checkKeys}
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(long key) {
+        checkHash();
+        admit(KeyKind.INTEGERS, 8);
+        return Xxh3.hash(key, seed);
+    }
+
+    private void checkHash() {
+        if (!byXxh3) {
+            throw new IllegalStateException("the hash function of " + name + " is an application's own");
+        }
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param digest its digest: of {@link #digest}, or of the application's function that was named
+     * @return false if it is certainly not
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContainDigest(long digest) {
+        if ((boolean) DOUBTFUL.getOpaque(this)) {
+            return doubt();
+        }
+        try {
+            boolean maybe = only != null ? only.mayContain(digest) : inAnyLayer(digest);
+            return maybe || guarded && !(isAbsent(digest) && mapped.wasThere()) && lose();
+        } catch (InternalError e) {
+            return lose();
+        }
+    }
+
+    private boolean inAnyLayer(long digest) {
+        for (Image layer : layers) {
+            if (layer.mayContain(digest)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean isAbsent(long digest) {
+        for (Image layer : layers) {
+            if (!layer.isAbsent(digest)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Looks up many digests, which is faster than one after the other.
+     *
+     * @param digests the digests
+     * @param maybe where the answers go: false where a key is certainly not in the set
+     * @return how many are true
+     * @throws IllegalArgumentException if the arrays are not of equal length
+     * @throws IllegalStateException if the filter was closed
+     */
+    public int mayContainDigests(long[] digests, boolean[] maybe) {
+        if (digests.length != maybe.length) {
+            throw new IllegalArgumentException(digests.length + " digests, " + maybe.length + " answers");
+        }
+        return mayContainDigests(digests, 0, digests.length, maybe, 0);
+    }
+
+    /**
+     * Looks up many digests, which is faster than one after the other.
+     *
+     * @param digests an array with the digests
+     * @param off where they begin
+     * @param length how many there are
+     * @param maybe an array for the answers: false where a key is certainly not in the set
+     * @param maybeOff where they begin
+     * @return how many are true
+     * @throws IndexOutOfBoundsException if a range is not inside its array
+     * @throws IllegalStateException if the filter was closed
+     */
+    public int mayContainDigests(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
+        Objects.checkFromIndexSize(off, length, digests.length);
+        Objects.checkFromIndexSize(maybeOff, length, maybe.length);
+        // Before, so that it happens seldom; after, so that no answer counts that was read from nothing.
+        boolean all = doubtful && doubt() || mapped != null && mapped.isCut() && lose();
+        if (!all) {
+            try {
+                Arrays.fill(maybe, maybeOff, maybeOff + length, false);
+                for (Image layer : layers) {
+                    layer.mayContain(digests, off, length, maybe, maybeOff);
+                }
+                all = mapped != null && (hearOfFaults() == 0 || mapped.isCut()) && lose();
+            } catch (InternalError e) {
+                all = lose();
+            }
+        }
+        if (all) {
+            Arrays.fill(maybe, maybeOff, maybeOff + length, true);
+            return length;
+        }
+        int count = 0;
+        for (int i = 0; i < length; i++) {
+            count += maybe[maybeOff + i] ? 1 : 0;
+        }
+        return count;
+    }
+
+    /**
+     * Looks up many digests.
+     *
+     * @param digests the digests
+     * @return bit i is set if digest i may be in the set
+     * @throws IllegalStateException if the filter was closed
+     */
+    public BitSet mayContainDigests(long[] digests) {
+        boolean[] maybe = new boolean[digests.length];
+        mayContainDigests(digests, maybe);
+        BitSet set = new BitSet(digests.length);
+        for (int i = 0; i < maybe.length; i++) {
+            set.set(i, maybe[i]);
+        }
+        return set;
+    }
+
+    /** What is answered while {@link #doubtful}. */
+    private boolean doubt() {
+        if (closed) {
+            throw new IllegalStateException(name + " was closed");
+        }
+        return true;
+    }
+
+    /** The file is not any more what it was: every answer is maybe. A file that was closed cannot be looked at. */
+    private boolean lose() {
+        if (!rememberLoss()) {
+            return doubt();
+        }
+        try {
+            return hearOfFaults() > 0;
+        } catch (InternalError e) {
+            return true;
+        }
+    }
+
+    /** Returns whether the filter was open: what fails otherwise shows nothing. */
+    private boolean rememberLoss() {
+        synchronized (this) { // nameHash() may be about to end doubts, and close() to begin
+            if (closed) {
+                return false;
+            }
+            lost = true;
+            doubtful = true;
+        }
+        remember(ErrorCode.ECHANGED, null);
+        return true;
+    }
+
+    /**
+     * What compiled code met where a page could not be read is thrown, an InternalError, when the thread next calls the Java
+     * machine itself. This does: as it makes so many arrays, compilers do not make them in place.
+     */
+    static int hearOfFaults() {
+        return new byte[8][1].length;
+    }
+
+    private boolean cannotHash() {
+        remember(ErrorCode.EHASH, "only the application can hash");
+        return !closed || doubt();
+    }
+
+    /**
+     * States by which function the caller's digests are made: app-hashes.md. Until the right one is named, every answer of a
+     * filter of an application's own function is <em>maybe</em>. The name that was stated last counts. A filter of XXH3
+     * needs none.
+     *
+     * @param hashId the function's number
+     * @param selfTest what it yields for what the application tests it with
+     * @throws BloomfileException ({@link ErrorCode#EHASH}, {@link ErrorCode#ESELFTEST}) if that is not the filter's; all
+     *     answers are <em>maybe</em> then
+     */
+    public synchronized void nameHash(int hashId, long selfTest) throws BloomfileException {
+        ErrorCode wrong = wrongName(hashId, selfTest);
+        named = wrong == null;
+        doubtful = !named || lost || closed;
+        if (wrong != null) {
+            throw new BloomfileException(wrong, "query " + name, null);
+        }
+    }
+
+    private ErrorCode wrongName(int hashId, long selfTest) {
+        Header header = layers[0].header;
+        return hashId != header.hashId ? ErrorCode.EHASH : selfTest != header.selfTest ? ErrorCode.ESELFTEST : null;
+    }
+
+    /**
+     * What the header tells; of a series, that of its newest layer.
+     *
+     * @return never null
+     */
+    public Info info() {
+        return new Info(layers[layers.length - 1].header, layers.length);
+    }
+
+    /**
+     * What the header of one layer of a series tells.
+     *
+     * @param layer its number, the oldest being 0
+     * @return never null
+     * @throws IndexOutOfBoundsException if there is none
+     */
+    public Info info(int layer) {
+        return new Info(layers[layer].header, layers.length);
+    }
+
+    /**
+     * Checks the whole body: section 12.4. After that, if it is right, lookups need not look at checksums.
+     *
+     * @throws BloomfileException {@link ErrorCode#EPAGE} or {@link ErrorCode#EBODY} if it is damaged, and
+     *     {@link ErrorCode#ECHANGED} if the file was cut, or a page that was right is not any more; that is {@link #error}
+     *     from now on
+     * @throws IllegalStateException if the filter was closed
+     */
+    public void verify() throws BloomfileException {
+        verify("verify " + name);
+    }
+
+    private void verify(String attempted) throws BloomfileException {
+        if (closed) {
+            doubt();
+        }
+        BloomfileException wrong = null;
+        try {
+            for (Image layer : layers) {
+                BloomfileException found = layer.verify(attempted);
+                wrong = wrong == null ? found : wrong;
+            }
+            if (lost || mapped != null && mapped.isCut()) {
+                lose();
+            }
+        } catch (InternalError e) {
+            lose();
+        }
+        if (lost) {
+            throw new BloomfileException(ErrorCode.ECHANGED, attempted, null);
+        }
+        if (wrong != null) {
+            throw wrong;
+        }
+    }
+
+    /**
+     * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut, its header
+     * overwritten, or, if the filter is the whole file, size or time of modification changed. If only the time of its
+     * status moved, pages that answers relied on are checked again. (A file that was touched counts
+     * as changed; another one that has its name by now does not.)
+     *
+     * @return null if nothing was. {@link ErrorCode#EPAGE}: answers that depend on damaged pages are <em>maybe</em>;
+     *     {@link ErrorCode#EBODY}: all are; {@link ErrorCode#ECHANGED}: all are from now on, and earlier ones may have
+     *     been wrong; {@link ErrorCode#EHASH}: the filter was asked for a key that only an application can hash
+     */
+    public BloomfileException error() {
+        if (!closed && !lost && mapped != null) {
+            if (mapped.isChanged()) {
+                rememberLoss();
+            } else if (mapped.wasTouched()) {
+                for (Image layer : layers) {
+                    layer.forget();
+                }
+            }
+            recheck();
+        }
+        return error.get();
+    }
+
+    private void recheck() {
+        try {
+            for (Image layer : layers) {
+                layer.recheck();
+            }
+        } catch (InternalError e) {
+            lose();
+        }
+    }
+
+    /**
+     * How many pages of 4096 bytes were found to be damaged so far.
+     *
+     * @return 0 or more
+     */
+    public long damagedPages() {
+        long sum = 0;
+        for (Image layer : layers) {
+            sum += layer.wrongPages();
+        }
+        return sum;
+    }
+
+    /** Damage that an image found. */
+    private void found(ErrorCode code, String detail) {
+        if (code == ErrorCode.ECHANGED) {
+            rememberLoss();
+        } else {
+            remember(code, detail);
+        }
+    }
+
+    /** Remembers the first error, or a worse one. */
+    private void remember(ErrorCode code, String detail) {
+        BloomfileException now = new BloomfileException(code, "rely on " + name, detail);
+        error.accumulateAndGet(now, (was, next) -> was == null || rank(next.code()) > rank(was.code()) ? next : was);
+    }
+
+    private static int rank(ErrorCode code) {
+        return code == ErrorCode.ECHANGED ? 3 : code == ErrorCode.EBODY ? 2 : code == ErrorCode.EPAGE ? 1 : 0;
+    }
+
+    /** The layers, of which there is one if it is no series. */
+    Image[] layers() {
+        return layers;
+    }
+
+    /**
+     * Closes the file. What is mapped is released when the filter is garbage. Closing twice does nothing.
+     *
+     * @throws IOException if the file cannot be closed
+     */
+    @Override
+    public synchronized void close() throws IOException {
+        closed = true;
+        doubtful = true;
+        if (mapped != null) {
+            mapped.close();
+        }
+    }
+
+    /**
+     * For people.
+     *
+     * @return the name of the file, and what its header tells
+     */
+    @Override
+    public String toString() {
+        Header h = layers[0].header;
+        return name + ": " + h.layout + ", m " + h.m + ", k " + h.k + (layers.length > 1 ? ", " + layers.length
+                + " layers" : "");
+    }
+}

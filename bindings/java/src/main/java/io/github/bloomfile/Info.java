@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+import java.math.BigInteger;
+import java.util.Locale;
+
+/**
+ * What the header of a filter tells: sections 6 and 7, slices.md 2 and 1, of the specification. Of a series, the fields in which its
+ * layers differ are those of one layer.
+ */
+public final class Info {
+    private final Header h;
+    private final int layers;
+
+    Info(Header header, int layers) {
+        h = header;
+        this.layers = layers;
+    }
+
+    /**
+     * The layout.
+     *
+     * @return never null
+     */
+    public Layout layout() {
+        return h.layout;
+    }
+
+    /**
+     * m: the number of bits, or in the layout counting of counters.
+     *
+     * @return 1 to 2^60
+     */
+    public long bits() {
+        return h.m;
+    }
+
+    /**
+     * k: the bits (counters) of a key.
+     *
+     * @return 1 to 64; ribbon: 0
+     */
+    public int hashes() {
+        return h.k;
+    }
+
+    /**
+     * The seed of the hash function.
+     *
+     * @return any 64 bits
+     */
+    public long seed() {
+        return h.seed;
+    }
+
+    /**
+     * n: the number of distinct keys.
+     *
+     * @return the number, unsigned
+     */
+    public long keys() {
+        return h.n;
+    }
+
+    /**
+     * Whether n is an estimate.
+     *
+     * @return whether it is
+     */
+    public boolean keysEstimated() {
+        return (h.flags & Header.FLAG_ESTIMATED) != 0;
+    }
+
+    /**
+     * The bits that are one, or in the layout counting the counters above 0.
+     *
+     * @return 0 to m
+     */
+    public long ones() {
+        return h.ones;
+    }
+
+    /**
+     * In the layout counting the counters that are 15 for ever.
+     *
+     * @return 0 to {@link #ones}
+     */
+    public long overflow() {
+        return h.overflow;
+    }
+
+    /**
+     * The keys that the filter was sized for.
+     *
+     * @return 1 to 2^60
+     */
+    public long capacity() {
+        return h.capacity;
+    }
+
+    /**
+     * The false-positive rate that the filter was sized for.
+     *
+     * @return from 0, none recorded, to less than 1
+     */
+    public double fpr() {
+        return Double.longBitsToDouble(h.fpr);
+    }
+
+    /**
+     * m of the filter that this one was folded from.
+     *
+     * @return a multiple of m; m if it was never folded
+     */
+    public long unfoldedBits() {
+        return h.mUnfolded;
+    }
+
+    /**
+     * The caller's tag.
+     *
+     * @return 16 bytes, a copy
+     */
+    public byte[] tag() {
+        return h.tag.clone();
+    }
+
+    /**
+     * What a program recorded with its last sync: everything up to this is in the filter.
+     *
+     * @return 32 bytes, a copy; zero if there is none
+     */
+    public byte[] watermark() {
+        return h.watermark.clone();
+    }
+
+    /**
+     * The label.
+     *
+     * @return text without control characters, of at most 112 bytes in UTF-8
+     */
+    public String label() {
+        return h.label;
+    }
+
+    /**
+     * The kind of the keys.
+     *
+     * @return {@code unknown}, {@code text}, {@code lower}, {@code integers}, {@code fixed} with a size, {@code bytes}, or
+     *     {@code newer} if this version does not know it
+     */
+    public String keyKind() {
+        return keyKind(h.keyKind());
+    }
+
+    static String keyKind(int kind) {
+        String name = Header.knowsKeyKind(kind) ? Header.KEY_KINDS.get(kind & 0xFF) : "newer";
+        return name.equals("fixed") ? "fixed " + (kind >>> 8) : name;
+    }
+
+    /**
+     * The hash function.
+     *
+     * @return 1 for XXH3; a negative number, 0x80000000 or more unsigned, for one of an application's
+     */
+    public int hashId() {
+        return h.hashId;
+    }
+
+    /**
+     * What the hash function answers on a known input; with {@link #hashId} the name of an application's function.
+     *
+     * @return any 64 bits
+     */
+    public long selfTest() {
+        return h.selfTest;
+    }
+
+    /**
+     * The bits that say how the filter was made: 1 by intersection, 2 by union, 4 by projection.
+     *
+     * @return bits, perhaps unknown ones
+     */
+    public int provenance() {
+        return h.provenance;
+    }
+
+    /**
+     * Whether it has a header of 512 bytes, as images inside others do, and not of 4096.
+     *
+     * @return whether it has
+     */
+    public boolean isEmbedded() {
+        return h.headerSize == Header.EMBEDDED;
+    }
+
+    /**
+     * The size of the image.
+     *
+     * @return bytes
+     */
+    public long size() {
+        return h.imageSize();
+    }
+
+    /**
+     * How many layers the series has.
+     *
+     * @return 1 to 1000; of what is no series 1
+     */
+    public int layers() {
+        return layers;
+    }
+
+    /**
+     * Whether it is a slice, which answers <em>maybe</em> to all keys outside its range.
+     *
+     * @return whether it is
+     */
+    public boolean isSlice() {
+        return h.isSlice();
+    }
+
+    /**
+     * Of a slice, its first block in the whole.
+     *
+     * @return 0 to {@link #wholeBlocks} - 1
+     */
+    public long firstBlock() {
+        return h.firstBlock;
+    }
+
+    /**
+     * Of a slice, the blocks of the whole.
+     *
+     * @return 1 to 2^51; of what is no slice 0
+     */
+    public long wholeBlocks() {
+        return h.wholeBlocks;
+    }
+
+    /**
+     * Of a slice, how many keys it was made from, repetitions and keys of other slices included.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long keysRead() {
+        return h.keysRead;
+    }
+
+    /**
+     * Of a slice, how many of {@link #keysRead} belong to other slices and were left out.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long keysElsewhere() {
+        return h.keysElsewhere;
+    }
+
+    /**
+     * Of a slice, the sum of the digests of all {@link #keysRead}, modulo 2^64.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long digestSum() {
+        return h.digestSum;
+    }
+
+    /**
+     * The main facts in one line, for people; its form may change.
+     *
+     * @return such as {@code blocked, 1,250,304 bytes, 1,000,000 keys (text) of 1,000,000, fpr 0.01, k 7}
+     */
+    @Override
+    public String toString() {
+        StringBuilder s = new StringBuilder(h.layout.toString().toLowerCase(Locale.ROOT));
+        s.append(", ").append(grouped(size())).append(" bytes, ").append(keysEstimated() ? "about " : "")
+                .append(grouped(keys())).append(" keys (").append(keyKind()).append(") of ").append(grouped(capacity()));
+        if (fpr() != 0) {
+            s.append(", fpr ").append(fpr());
+        }
+        if (hashes() != 0) {
+            s.append(", k ").append(hashes());
+        }
+        if (layers > 1) {
+            s.append(", newest of ").append(layers).append(" layers");
+        }
+        if (isSlice()) {
+            s.append(", a slice");
+        }
+        return label().isEmpty() ? s.toString() : s.append(", \"").append(label()).append('"').toString();
+    }
+
+    private static String grouped(long number) {
+        return String.format(Locale.ROOT, "%,d", new BigInteger(Long.toUnsignedString(number)));
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * A file that appears under its name complete and on disk, or not at all. Until then it has a temporary name in the same
+ * folder, {@code .bloomfile-} and a number, and closing removes it; if the program is killed, it stays.
+ */
+final class NewFile implements Closeable {
+    private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
+
+    private final Path target;
+    private final Path temporary;
+    private final WriteOption[] options;
+    private final FileChannel channel;
+    private boolean published;
+
+    /**
+     * Makes the temporary file.
+     *
+     * @param path the name that it will get; if that is a symbolic link, the file that it points to is replaced
+     * @throws FileAlreadyExistsException if it exists and may not be replaced
+     */
+    NewFile(Path path, WriteOption... options) throws IOException {
+        this.options = options;
+        target = Files.isSymbolicLink(path) && Files.exists(path) ? path.toRealPath() : path;
+        boolean replaces = checkOld();
+        temporary = target.resolveSibling(".bloomfile-" + Long.toHexString(new SecureRandom().nextLong()));
+        channel = create(temporary, replaces);
+    }
+
+    /**
+     * Makes and opens a file.
+     *
+     * @param isPrivate whether nobody else may read it, where the file system can tell
+     */
+    static FileChannel create(Path path, boolean isPrivate, OpenOption... more) throws IOException {
+        Set<OpenOption> options = new HashSet<>(List.of(more));
+        options.addAll(List.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE));
+        boolean can = isPrivate && path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return can ? FileChannel.open(path, options, PosixFilePermissions.asFileAttribute(OWNER))
+                : FileChannel.open(path, options);
+    }
+
+    FileChannel channel() {
+        return channel;
+    }
+
+    /** Looks at what has the name now. Returns whether there is something. */
+    private boolean checkOld() throws IOException {
+        if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        if (!WriteOption.has(options, WriteOption.REPLACE)) {
+            throw new FileAlreadyExistsException(target.toString(), null, "it exists (write to another file; the option REPLACE would overwrite this file)");
+        }
+        if (!Files.isRegularFile(target)) {
+            throw refusal("it is not a regular file (write to another file)");
+        }
+        Header old = old();
+        if (old != null && old.state != Header.SEALED) {
+            throw refusal("it is a live filter, to which programs may add (write to another file)");
+        }
+        return true;
+    }
+
+    /** The header of the file to be replaced; null of an empty or damaged one. */
+    private Header old() throws IOException {
+        byte[] head = new byte[Header.FILE];
+        int length;
+        try (FileChannel old = FileChannel.open(target, StandardOpenOption.READ)) {
+            ByteBuffer bytes = ByteBuffer.wrap(head);
+            while (bytes.hasRemaining() && old.read(bytes) > 0) {
+                continue;
+            }
+            length = bytes.position();
+            Header.startOf(head, old.size(), new Header.Source("replace " + target, true));
+            return Header.decode(head, old.size(), new Header.Source("replace " + target, true));
+        } catch (NoSuchFileException e) {
+            return null;
+        } catch (BloomfileException e) {
+            switch (e.code()) {
+                case EMAGIC:
+                    throw refusal("it is not a filter (write to another file)");
+                case ELIVE:
+                case EPOISONED:
+                    throw refusal("it is a live filter, to which programs may add (write to another file)");
+                default:
+                    return null;
+            }
+        }
+    }
+
+    private FileSystemException refusal(String why) {
+        return new FileSystemException(target.toString(), null, "cannot replace it: " + why);
+    }
+
+    /**
+     * Gives the file its name. All of it is on disk then, and so is the name where the system allows a folder to be
+     * synchronised.
+     *
+     * @param keys whether the filter has any
+     */
+    void publish(boolean keys) throws IOException {
+        channel.force(true);
+        if (checkOld()) {
+            keepRights();
+            Header old = old();
+            if (!keys && old != null && (old.n != 0 || old.flags != 0)
+                    && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
+                throw refusal("the new filter has no keys (to replace it anyway: the option ALLOW_EMPTY)");
+            }
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } else if (WriteOption.has(options, WriteOption.REPLACE)) {
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } else {
+            link();
+        }
+        published = true;
+        syncFolder();
+    }
+
+    /** Gives the file permissions, group and owner of the one that it replaces. Nobody gets rights he did not have. */
+    private void keepRights() throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(temporary, PosixFileAttributeView.class);
+        if (view == null) {
+            return;
+        }
+        PosixFileAttributes old = Files.readAttributes(target, PosixFileAttributes.class);
+        Set<PosixFilePermission> rights = new HashSet<>(old.permissions());
+        try {
+            view.setGroup(old.group());
+        } catch (IOException e) {
+            withoutGroup(rights);
+        }
+        view.setPermissions(rights);
+        try {
+            view.setOwner(old.owner());
+        } catch (IOException e) {
+            return; // Only the superuser gives files away.
+        }
+    }
+
+    /** The members of the group count as others then. */
+    private static void withoutGroup(Set<PosixFilePermission> rights) {
+        String all = PosixFilePermissions.toString(rights);
+        rights.retainAll(PosixFilePermissions.fromString(all.substring(0, 3) + "---" + all.substring(3, 6)));
+    }
+
+    /** Moves the file to a name that nobody has, or fails. */
+    private void link() throws IOException {
+        try {
+            Files.createLink(target, temporary);
+        } catch (FileAlreadyExistsException e) {
+            throw e;
+        } catch (UnsupportedOperationException | FileSystemException e) {
+            // A file system without links: here another file may slip in between, and is then replaced.
+            if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+                throw new FileAlreadyExistsException(target.toString());
+            }
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+            return;
+        }
+        Files.delete(temporary);
+    }
+
+    /** Once the file has its name, an interrupt must not make a failure of it. */
+    private void syncFolder() throws IOException {
+        Path folder = target.toAbsolutePath().getParent();
+        Uninterrupted.run(() -> sync(folder));
+        // After an error XFS loses the name, and says so of files, not of folders.
+        Uninterrupted.run(() -> {
+            if (!channel.isOpen()) {
+                return sync(target);
+            }
+            channel.force(true);
+            return null;
+        });
+    }
+
+    private static Void sync(Path what) throws IOException {
+        FileChannel opened;
+        try {
+            opened = FileChannel.open(what, StandardOpenOption.READ);
+        } catch (IOException e) {
+            return null; // Windows opens no folders, and needs none of this.
+        }
+        try (FileChannel channel = opened) {
+            channel.force(true);
+        }
+        return null;
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            channel.close();
+        } finally {
+            if (!published) {
+                Files.deleteIfExists(temporary);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+/**
+ * The rate of a filter, exactly: of the cells of an absent key, how many no throw has hit yet. Its k positions are at most
+ * k cells, and each throw hits one of u uncovered cells with probability u / cells: a Markov chain of at most k + 1 states.
+ */
+final class Uncovered {
+    private final int k;
+    private final double cells;
+    /** {@code chance[u]}: that u cells are uncovered; one more than there can be. */
+    private final double[] chance;
+
+    /** Before the first throw. */
+    Uncovered(int k, double cells) {
+        this.k = k;
+        this.cells = cells;
+        chance = new double[k + 2];
+        chance[0] = 1;
+        for (int position = 0; position < k; position++) {
+            for (int r = position + 1; r > 0; r--) {
+                chance[r] = chance[r] * (r / cells) + chance[r - 1] * (1 - (r - 1) / cells);
+            }
+            chance[0] = 0;
+        }
+    }
+
+    void hit(long times) {
+        for (; times > 0; times--) {
+            for (int u = 0; u <= k; u++) {
+                chance[u] = chance[u] * (1 - u / cells) + chance[u + 1] * ((u + 1) / cells);
+            }
+        }
+    }
+
+    /** The rate: the chance that none is. */
+    double none() {
+        return chance[0];
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile;
+
+/** What a call that writes a filter is allowed to do beyond the default. */
+public enum WriteOption {
+    /**
+     * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced; programs that
+     * have the old one open keep it. Without this option a file that exists is an error, {@link
+     * java.nio.file.FileAlreadyExistsException}.
+     */
+    REPLACE,
+    /** With {@link #REPLACE}: a filter without keys may replace one that has some. */
+    ALLOW_EMPTY,
+    /**
+     * Write a filter though its false-positive rate is more than twice the promised one, or more than 50% where none was
+     * promised. All keys are in it.
+     */
+    OVERFULL,
+    /** Join slices though one left out keys that may be in no other. */
+    ACCEPT_INCOMPLETE;
+
+    static boolean has(WriteOption[] options, WriteOption wanted) {
+        for (WriteOption option : options) {
+            if (option == wanted) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

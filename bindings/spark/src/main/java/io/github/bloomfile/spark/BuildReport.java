@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile.spark;
+
+import java.util.List;
+
+/** What {@link FilterBuild#write} has made. */
+public final class BuildReport {
+    private final String path;
+    private final long keys;
+    private final long capacity;
+    private final int slices;
+    private final List<String> leftovers;
+
+    BuildReport(String path, long keys, long capacity, int slices, List<String> leftovers) {
+        this.path = path;
+        this.keys = keys;
+        this.capacity = capacity;
+        this.slices = slices;
+        this.leftovers = List.copyOf(leftovers);
+    }
+
+    /**
+     * The file.
+     *
+     * @return with its scheme
+     */
+    public String path() {
+        return path;
+    }
+
+    /**
+     * The number of different keys, nulls not counted.
+     *
+     * @return exact
+     */
+    public long keys() {
+        return keys;
+    }
+
+    /**
+     * For how many keys the filter was sized.
+     *
+     * @return at least {@link #keys}
+     */
+    public long capacity() {
+        return capacity;
+    }
+
+    /**
+     * Of how many slices it was made.
+     *
+     * @return at least 1
+     */
+    public int slices() {
+        return slices;
+    }
+
+    /**
+     * Folders beside the file that builds of it whose driver died have left, or builds that are under way now. Those a
+     * week old are removed, and not listed.
+     *
+     * @return their paths
+     */
+    public List<String> leftovers() {
+        return leftovers;
+    }
+
+    @Override
+    public String toString() {
+        return path + ": " + keys + " keys, made of " + slices + " slices";
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile.spark;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.util.CollectionAccumulator;
+
+/**
+ * A filter as a function of SQL and of columns: false if a key is certainly not in the filter, true if it may be, null
+ * of null.
+ *
+ * <pre>{@code
+ * FilterFunction inUrls = FilterFunction.register(spark, "in_urls", "hdfs:///filters/urls.bloom");
+ * rows.where(inUrls.maybeContains(col("url")));
+ * spark.sql("SELECT * FROM log WHERE NOT in_urls(url)");
+ * }</pre>
+ *
+ * <p>It goes on answering from the file that was there when it was registered. A file that cannot be opened, or is not
+ * a filter, is an error here; one that tasks cannot open fails their query. Damage that a lookup meets later makes it
+ * answer true, and {@link #damage()} tells of it.
+ *
+ * <p>Keys are strings (as UTF-8), binary (as it is) and integers of any size (8 bytes, little-endian). Thread-safe.
+ */
+public final class FilterFunction {
+    private final String name;
+    private final CollectionAccumulator<String> damage;
+
+    private FilterFunction(String name, CollectionAccumulator<String> damage) {
+        this.name = name;
+        this.damage = damage;
+    }
+
+    /**
+     * Makes a filter a function, under two names: {@code name} and {@code bloomfile.name}. The second one checks types
+     * when a query is analysed, and takes strings as they are in memory; the first one gets Java strings from Spark,
+     * which takes some 40 ns more a row, and answers true for strings with U+FFFD, since Spark puts that for bytes that
+     * are no UTF-8. {@link #maybeContains} is the second one.
+     *
+     * <p>{@code name} is the session's, {@code bloomfile.name} all sessions' of this driver. A name that is taken gets
+     * the new filter; queries under way keep the old one.
+     *
+     * @param spark the session
+     * @param name a name in SQL
+     * @param path the filter, on any file system that Spark knows. A {@code file:} needs to be on the driver's machine
+     *     alone: Spark brings it to the others. What is elsewhere, each machine reads there, once
+     * @return the function
+     * @throws IOException if the file cannot be read or is not a sealed filter
+     */
+    public static FilterFunction register(SparkSession spark, String name, String path) throws IOException {
+        return register(spark, name, path, false);
+    }
+
+    /**
+     * The same, with a choice.
+     *
+     * @param spark the session
+     * @param name a name in SQL
+     * @param path the filter
+     * @param strict whether a query fails when a lookup meets damage, rather than go on with true for what may be there
+     * @return the function
+     * @throws IOException if the file cannot be read or is not a sealed filter
+     */
+    public static FilterFunction register(SparkSession spark, String name, String path, boolean strict)
+            throws IOException {
+        if (!name.matches("[A-Za-z_][A-Za-z0-9_]*")) {
+            throw new IllegalArgumentException("cannot register " + path + " as '" + name
+                    + "': a name is letters, digits and _");
+        }
+        CollectionAccumulator<String> damage = spark.sparkContext().collectionAccumulator("damage of " + path);
+        SharedFilter filter = SharedFilter.publish(spark, path, strict, damage);
+        filter.filter();
+        FilterCatalog.put(spark, name, filter);
+        spark.udf().register(name, (UDF1<Object, Boolean>) filter::ask, DataTypes.BooleanType);
+        return new FilterFunction(name, damage);
+    }
+
+    /**
+     * Whether the filter may contain a column's keys: in {@code where()}, in the condition of a join, anywhere.
+     *
+     * @param key a column of strings, binary or integers. If keys of its type do not fit those of the filter, the query fails
+     *     when it is analysed, or at the first row of bytes that have another size
+     * @return a column of true, false, and null where the key is null
+     */
+    public Column maybeContains(Column key) {
+        return functions.call_function(FilterCatalog.NAME + "." + name, key);
+    }
+
+    /**
+     * What lookups of finished tasks met: one line for each task that met damage. Empty if all is well. The answers
+     * were right all the same, with more of <em>maybe</em>; make the file anew.
+     *
+     * @return a copy
+     */
+    public List<String> damage() {
+        return List.copyOf(damage.value());
+    }
+
+    /**
+     * The name in SQL.
+     *
+     * @return as it was registered
+     */
+    public String name() {
+        return name;
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile.spark;
+
+import java.io.Serializable;
+
+/** What a task tells of the slice that it has written. */
+final class SliceFile implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    final String path;
+    final long keys;
+
+    SliceFile(String path, long keys) {
+        this.path = path;
+        this.keys = keys;
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile.spark;
+
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** The file systems that Spark knows, as tasks reach them: file:, hdfs:, s3a: and so on. */
+final class Storage implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private transient Configuration configuration;
+
+    Storage(Configuration configuration) {
+        this.configuration = configuration;
+    }
+
+    Configuration configuration() {
+        return configuration;
+    }
+
+    /** The file system of a path; that of file: without the checksum files that Hadoop puts beside each. */
+    FileSystem of(Path path) throws IOException {
+        FileSystem found = path.getFileSystem(configuration);
+        return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRawFileSystem() : found;
+    }
+
+    private void writeObject(ObjectOutputStream out) throws IOException {
+        configuration.write(out);
+    }
+
+    private void readObject(ObjectInputStream in) throws IOException {
+        configuration = new Configuration(false);
+        configuration.readFields(in);
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+package io.github.bloomfile.spark;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.hadoop.fs.StreamCapabilities;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The file that is to be made, and the folder beside it where its slices wait. */
+final class Target {
+    private static final Logger LOG = LoggerFactory.getLogger(Target.class);
+    private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
+    /** A header in file form, where it has its own size, and the state and the keys in a record; the state of sealed ones. */
+    private static final int HEADER = 4096;
+    private static final int SIZE = 12;
+    private static final int STATE = 8;
+    private static final int KEYS = 16;
+    private static final int SEALED = 2;
+
+    private static final String END = ".building";
+    private static final long WEEK = 7L * 24 * 3600 * 1000;
+
+    /** Hadoop's name for stores of objects whose uploads can be given up (3.3.1 and later). */
+    private static final String ABORTABLE = "fs.capability.outputstream.abortable";
+
+    private final Storage storage;
+    private final FileSystem files;
+    private final Path path;
+    private final boolean replace;
+    /** Whether the file that is to be replaced has any. */
+    private boolean hasKeys;
+
+    Target(Storage storage, Path path, boolean replace) throws IOException {
+        this.storage = storage;
+        this.replace = replace;
+        files = storage.of(path);
+        this.path = path.makeQualified(files.getUri(), files.getWorkingDirectory());
+    }
+
+    /** Writes what is to be in a file. */
+    interface Content {
+        void writeTo(OutputStream out) throws IOException;
+    }
+
+    Path path() {
+        return path;
+    }
+
+    /** Throws if the file cannot be made, as far as that can be known beforehand. */
+    void check() throws IOException {
+        if (path.isRoot()) {
+            throw new IOException("cannot make " + path + ": it has no name");
+        }
+        if (!isStore() && !isLocal()) {
+            context();
+        }
+        if (!files.exists(path)) {
+            return;
+        }
+        if (!replace) {
+            throw new FileAlreadyExistsException("cannot make " + path + ": it exists (write to another file,"
+                    + " or allow replacing it)");
+        }
+        FileStatus old = files.getFileStatus(path);
+        byte[] head = new byte[HEADER];
+        int n = 0;
+        if (old.isFile()) {
+            try (InputStream in = files.open(path)) {
+                n = in.readNBytes(head, 0, head.length);
+            }
+        }
+        if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+            throw new IOException("cannot replace " + path + ": it is not a filter (write to another file)");
+        }
+        ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
+        hasKeys = header.getInt(SIZE) == HEADER && header.getLong(HEADER / 2 + KEYS) != 0;
+        if (isLive(header)) {
+            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
+                    + " another file)");
+        }
+    }
+
+    /** Whether neither of its records, sections 6 and 7 of the specification, says that it is sealed. */
+    private static boolean isLive(ByteBuffer head) {
+        int one = head.getInt(HEADER / 2 + STATE);
+        int other = head.getInt(HEADER / 4 * 3 + STATE);
+        return head.getInt(SIZE) == HEADER && one != SEALED && other != SEALED && (one | other) != 0;
+    }
+
+    /** Makes the folder for slices, with a name of its own. */
+    Scratch begin() throws IOException {
+        Path folder = new Path(path.getParent(), "." + path.getName() + "." + UUID.randomUUID() + END);
+        if (!files.mkdirs(folder)) {
+            throw new IOException("cannot make the folder " + folder);
+        }
+        // If the driver is ended, but not killed.
+        files.deleteOnExit(folder);
+        return new Scratch(folder);
+    }
+
+    /** Removes folders of builds whose driver died a week ago or more, and tells of the others. */
+    List<String> leftovers() throws IOException {
+        List<String> found = new ArrayList<>();
+        if (!files.exists(path.getParent())) {
+            return found;
+        }
+        RemoteIterator<FileStatus> all = files.listStatusIterator(path.getParent());
+        while (all.hasNext()) {
+            FileStatus one = all.next();
+            String name = one.getPath().getName();
+            if (name.matches(Pattern.quote("." + path.getName() + ".") + "[0-9a-f-]{36}" + Pattern.quote(END))) {
+                if (one.getModificationTime() < System.currentTimeMillis() - WEEK) {
+                    LOG.info("Removing {}, which a build left behind", one.getPath());
+                    files.delete(one.getPath(), true);
+                } else {
+                    LOG.warn("{} is of a build that died, or is under way; remove it if that is not so", one.getPath());
+                    found.add(one.getPath().toString());
+                }
+            }
+        }
+        return found;
+    }
+
+    private boolean isLocal() {
+        return "file".equals(path.toUri().getScheme());
+    }
+
+    /** Whether a file there appears when its upload ends, and not before. */
+    private boolean isStore() throws IOException {
+        return files.hasPathCapability(path, ABORTABLE);
+    }
+
+    private FileContext context() throws IOException {
+        try {
+            return FileContext.getFileContext(path.toUri(), storage.configuration());
+        } catch (UnsupportedFileSystemException none) {
+            throw new IOException("cannot make " + path + ": its file system can neither replace a file at once nor give"
+                    + " up an upload (make the filter on another file system, and copy it)", none);
+        }
+    }
+
+    /** The folder for slices. Closing removes it. */
+    final class Scratch implements Closeable {
+        private final Path folder;
+
+        Scratch(Path folder) {
+            this.folder = folder;
+        }
+
+        Path folder() {
+            return folder;
+        }
+
+        /** Makes the file appear at its path, complete and on disk. If this throws, what was there is there. */
+        void publish(long keys, Content content) throws IOException {
+            if (replace) {
+                check();
+            }
+            if (keys == 0 && hasKeys) {
+                throw new IOException("cannot replace " + path + ": the new filter has no keys"
+                        + " (write to another file)");
+            }
+            if (isStore()) {
+                upload(content);
+                return;
+            }
+            Path whole = new Path(folder, "whole");
+            try (FSDataOutputStream out = files.createFile(whole).overwrite(false).build()) {
+                content.writeTo(out);
+                if (out.hasCapability(StreamCapabilities.HSYNC)) {
+                    out.hsync();
+                }
+            }
+            if (!isLocal()) {
+                context().rename(whole, path, replace ? Options.Rename.OVERWRITE : Options.Rename.NONE);
+                return;
+            }
+            java.nio.file.Path from = Paths.get(whole.toUri().getPath());
+            java.nio.file.Path to = Paths.get(path.toUri().getPath());
+            sync(from);
+            if (replace) {
+                Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+            } else {
+                Files.createLink(to, from);
+            }
+            sync(to.getParent());
+            sync(to); // After an error XFS loses the name, and says so of files, not of folders.
+        }
+
+        private void upload(Content content) throws IOException {
+            FSDataOutputStream out = files.create(path, replace);
+            boolean done = false;
+            try {
+                content.writeTo(out);
+                done = true;
+            } finally {
+                if (!done) {
+                    out.abort();
+                }
+                out.close();
+            }
+        }
+
+        private void sync(java.nio.file.Path what) throws IOException {
+            try (FileChannel channel = FileChannel.open(what, StandardOpenOption.READ)) {
+                channel.force(true);
+            }
+        }
+
+        @Override
+        public void close() {
+            try {
+                files.delete(folder, true);
+                files.cancelDeleteOnExit(folder);
+            } catch (IOException left) {
+                LOG.warn("{} is left behind, and can be removed: {}", folder, left.toString());
+            }
+        }
+    }
+}

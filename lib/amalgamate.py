@@ -19,7 +19,7 @@ HEAD = '''\
  *     cc -O2 -c bloomfile.c
  *
  * It needs a C11 compiler (gcc or clang), the public headers next to it, and xxhash.h 0.8 or newer.
- * A program links it with -pthread -lm -lz -ldeflate.
+ * A program links it with -pthread -lm -ldeflate.
  *
  * Define these macros to leave parts out. Their functions stay declared, and a call of one does not
  * link. A file that needs a part which was left out does not open: BLOOMFILE_EFEATURE.

@@ -2,6 +2,7 @@
  * Names, texts and kinds of errors; the version. */
 #include <bloomfile.h>
 #include <errno.h>
+#include <locale.h>
 #include <string.h>
 
 #include "format/invalid.h"
@@ -81,71 +82,37 @@
     case BLOOMFILE_##name:                                                                         \
         return "BLOOMFILE_" #name;
 
-#ifdef __GLIBC__
-static const char *system_name(int error)
-{
-    return strerrorname_np(error);
-}
-#else
-/* The errnos that bloomfile's calls return. Only glibc has a function for their names. */
-#define SYSTEM_ERRORS(X)                                                                           \
-    X(E2BIG)                                                                                       \
-    X(EACCES)                                                                                      \
-    X(EAGAIN)                                                                                      \
-    X(EBADF)                                                                                       \
-    X(EBUSY)                                                                                       \
-    X(EDEADLK)                                                                                     \
-    X(EDQUOT)                                                                                      \
-    X(EEXIST)                                                                                      \
-    X(EFAULT)                                                                                      \
-    X(EFBIG)                                                                                       \
-    X(EILSEQ)                                                                                      \
-    X(EINTR)                                                                                       \
-    X(EINVAL)                                                                                      \
-    X(EIO)                                                                                         \
-    X(EISDIR)                                                                                      \
-    X(ELOOP)                                                                                       \
-    X(EMFILE)                                                                                      \
-    X(EMLINK)                                                                                      \
-    X(ENAMETOOLONG)                                                                                \
-    X(ENFILE)                                                                                      \
-    X(ENODEV)                                                                                      \
-    X(ENOENT)                                                                                      \
-    X(ENOLCK)                                                                                      \
-    X(ENOMEM)                                                                                      \
-    X(ENOSPC)                                                                                      \
-    X(ENOSYS)                                                                                      \
-    X(ENOTDIR)                                                                                     \
-    X(ENOTEMPTY)                                                                                   \
-    X(ENOTSUP)                                                                                     \
-    X(ENOTTY)                                                                                      \
-    X(ENXIO)                                                                                       \
-    X(EOVERFLOW)                                                                                   \
-    X(EPERM)                                                                                       \
-    X(EPIPE)                                                                                       \
-    X(EPROTO)                                                                                      \
-    X(ERANGE)                                                                                      \
-    X(EROFS)                                                                                       \
-    X(ESPIPE)                                                                                      \
-    X(ESRCH)                                                                                       \
-    X(ESTALE)                                                                                      \
-    X(ETIMEDOUT)                                                                                   \
-    X(ETXTBSY)                                                                                     \
-    X(EXDEV)
-
-#define SYSTEM_NAME(name)                                                                          \
-    case name:                                                                                     \
-        return #name;
+/* Names of errnos. glibc has a function for them from 2.32 on only. */
+#define NAMES(a, b, c, d, e, f, g, h, i, j)                                                        \
+    [a] = #a, [b] = #b, [c] = #c, [d] = #d, [e] = #e, [f] = #f, [g] = #g, [h] = #h, [i] = #i,      \
+    [j] = #j
+static const char *const system_names[] = {
+    NAMES(EPERM, ENOENT, ESRCH, EINTR, EIO, ENXIO, E2BIG, ENOEXEC, EBADF, ECHILD),
+    NAMES(EAGAIN, ENOMEM, EACCES, EFAULT, ENOTBLK, EBUSY, EEXIST, EXDEV, ENODEV, ENOTDIR),
+    NAMES(EISDIR, EINVAL, ENFILE, EMFILE, ENOTTY, ETXTBSY, EFBIG, ENOSPC, ESPIPE, EROFS),
+    NAMES(EMLINK, EPIPE, EDOM, ERANGE, EDEADLK, ENAMETOOLONG, ENOLCK, ENOSYS, ENOTEMPTY, ELOOP),
+    NAMES(ENOMSG, EIDRM, ECHRNG, EL2NSYNC, EL3HLT, EL3RST, ELNRNG, EUNATCH, ENOCSI, EL2HLT),
+    NAMES(EBADE, EBADR, EXFULL, ENOANO, EBADRQC, EBADSLT, EBFONT, ENOSTR, ENODATA, ETIME),
+    NAMES(ENOSR, ENONET, ENOPKG, EREMOTE, ENOLINK, EADV, ESRMNT, ECOMM, EPROTO, EMULTIHOP),
+    NAMES(EDOTDOT, EBADMSG, EOVERFLOW, ENOTUNIQ, EBADFD, EREMCHG, ELIBACC, ELIBBAD, ELIBSCN,
+          ELIBMAX),
+    NAMES(ELIBEXEC, EILSEQ, ERESTART, ESTRPIPE, EUSERS, ENOTSOCK, EDESTADDRREQ, EMSGSIZE,
+          EPROTOTYPE, ENOPROTOOPT),
+    NAMES(EPROTONOSUPPORT, ESOCKTNOSUPPORT, EOPNOTSUPP, EPFNOSUPPORT, EAFNOSUPPORT, EADDRINUSE,
+          EADDRNOTAVAIL, ENETDOWN, ENETUNREACH, ENETRESET),
+    NAMES(ECONNABORTED, ECONNRESET, ENOBUFS, EISCONN, ENOTCONN, ESHUTDOWN, ETOOMANYREFS, ETIMEDOUT,
+          ECONNREFUSED, EHOSTDOWN),
+    NAMES(EHOSTUNREACH, EALREADY, EINPROGRESS, ESTALE, EUCLEAN, ENOTNAM, ENAVAIL, EISNAM, EREMOTEIO,
+          EDQUOT),
+    NAMES(ENOMEDIUM, EMEDIUMTYPE, ECANCELED, ENOKEY, EKEYEXPIRED, EKEYREVOKED, EKEYREJECTED,
+          EOWNERDEAD, ENOTRECOVERABLE, ERFKILL),
+    [EHWPOISON] = "EHWPOISON",
+};
 
 static const char *system_name(int error)
 {
-    switch (error) {
-        SYSTEM_ERRORS(SYSTEM_NAME)
-    default:
-        return NULL;
-    }
+    return error < (int)(sizeof system_names / sizeof system_names[0]) ? system_names[error] : NULL;
 }
-#endif
 
 const char *bloomfile_strerror(int error)
 {
@@ -156,11 +123,8 @@ const char *bloomfile_strerror(int error)
     }
     if (error <= 0 || system_name(error) == NULL)
         return "unknown error";
-#ifdef __GLIBC__
-    return strerrordesc_np(error);
-#else
-    return strerror(error);
-#endif
+    /* Neither translated nor in a buffer that threads share. The locale is static. */
+    return strerror_l(error, newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 
 const char *bloomfile_errname(int error)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Builds bloomfile for Python: the extension bloomfile._core with the library compiled in, as one wheel for
-CPython 3.11 and newer. With BLOOMFILE_SYSTEM=1 it is linked with the installed library, which pkg-config finds.
+CPython 3.11 and newer; free-threaded versions each need a wheel of their own. With BLOOMFILE_SYSTEM=1 it is linked with
+the installed library, which pkg-config finds. With BLOOMFILE_LIBDEFLATE=FOLDER libdeflate's CRC-32 is compiled in from
+its sources there.
 """
 
 import concurrent.futures
@@ -12,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 from setuptools import Extension, setup
@@ -24,6 +27,8 @@ COPIED = HERE / "library"  # in an archive of sources
 LIBRARY = COPIED if COPIED.is_dir() else HERE.parent.parent
 LIBRARY_FILES = ["LICENSE", "meson.build", "include/*.h", "lib/meson.build", "lib/**/*.[ch]"]
 SYSTEM = os.environ.get("BLOOMFILE_SYSTEM", "0") not in ("", "0")
+LIBDEFLATE = os.environ.get("BLOOMFILE_LIBDEFLATE", "")
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # these versions lack the limited API
 
 # All that meson.build gives the library, but for warnings.
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-ffp-contract=off", "-fvisibility=hidden",
@@ -36,7 +41,6 @@ if platform.machine() in ("i386", "i686") or (platform.machine() == "x86_64" and
 PYTHON_H = ("Python.h", "", "", "python3-dev")
 HEADERS = [
     PYTHON_H,
-    ("zlib.h", "1.2.12 or newer", "ZLIB_VERNUM >= 0x12c0", "zlib1g-dev"),
     ("libdeflate.h", "", "", "libdeflate-dev"),
     ("xxhash.h", "0.8 or newer", "XXH_VERSION_NUMBER >= 800", "libxxhash-dev"),
 ]
@@ -52,6 +56,12 @@ def library_sources():
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
     parts = re.search(r"^lib_parts = \{(.*?)^\}", text, re.DOTALL | re.MULTILINE)[1]
     return [str(LIBRARY / "lib" / source) for source in re.findall(r"'([^']+\.c)'", parts)]
+
+
+def libdeflate_sources():
+    """Those of its CRC-32, which looks at the processor."""
+    folder = pathlib.Path(LIBDEFLATE, "lib").resolve()
+    return [str(folder / "crc32.c"), *sorted(str(path) for path in folder.glob("*/cpu_features.c"))]
 
 
 class Build(build_ext):
@@ -79,23 +89,28 @@ class Build(build_ext):
             ext.extra_compile_args += pkg_config("--cflags")
             ext.extra_link_args += pkg_config("--libs") + rpaths()
         else:
-            self.need(HEADERS)
             small = [] if self.debug else ["-g0"]
+            if LIBDEFLATE:
+                self.include_dirs.append(LIBDEFLATE)
+                ext.extra_objects = self.compiler.compile(
+                    libdeflate_sources(), output_dir=self.build_temp, include_dirs=[LIBDEFLATE],
+                    extra_preargs=["-O3", "-fvisibility=hidden", "-Wno-attributes"], extra_postargs=small)
+            self.need(HEADERS)
             ext.include_dirs += [str(LIBRARY / "include")]
-            ext.extra_objects = self.compiler.compile(
+            ext.extra_objects += self.compiler.compile(
                 library_sources(), output_dir=self.build_temp,
-                include_dirs=[str(LIBRARY / "include"), str(LIBRARY / "lib")],
+                include_dirs=[*self.include_dirs, str(LIBRARY / "include"), str(LIBRARY / "lib")],
                 extra_preargs=FLAGS, extra_postargs=small)
             ext.extra_compile_args += small
-            ext.extra_link_args += ["-ldeflate", "-lz", "-lm", "-pthread"] + ([] if self.debug else ["-Wl,-s"])
+            ext.extra_link_args += [*([] if LIBDEFLATE else ["-ldeflate"]), "-lm", "-pthread"] + ([] if self.debug else ["-Wl,-s"])
         super().build_extension(ext)
 
     def compiles(self, text):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder, "try.c")
             source.write_text(text, encoding="ascii")
-            command = [*self.compiler.compiler_so, *(f"-I{path}" for path in self.include_dirs), "-D_GNU_SOURCE",
-                       "-fsyntax-only", str(source)]
+            command = [*self.compiler.compiler_so, *(f"-I{path}" for path in self.include_dirs), "-D_GNU_SOURCE", "-c",
+                       str(source), "-o", str(source.with_suffix(".o"))]
             return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
 
     def need(self, headers):
@@ -151,10 +166,10 @@ setup(
     ext_modules=[Extension(
         "bloomfile._core",
         sorted(str(path.relative_to(HERE)) for path in core.glob("*.c")),
-        define_macros=[("Py_LIMITED_API", "0x030b0000")],
+        define_macros=[("BLOOMFILE_FREE_THREADED", None) if FREE_THREADED else ("Py_LIMITED_API", "0x030b0000")],
         extra_compile_args=list(FLAGS),
         extra_link_args=[f"-Wl,--version-script={core / 'exports.map'}"],
-        py_limited_api=True)],
+        py_limited_api=not FREE_THREADED)],
     cmdclass={"build_ext": Build, "sdist": Archive},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -1,34 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32: libdeflate computes it, and zlib combines the checksums of pages. A build that only reads
- * does both itself, at a tenth of the speed, so that it needs no library. */
+ * CRC-32, by libdeflate. A build that only reads computes it itself, at a tenth of the speed, so
+ * that it needs no library. */
 #include "format/checksum.h"
 
 #include <pthread.h>
 #include <string.h>
 
+#define POLYNOMIAL 0xEDB88320u /* bits are reversed: bit 31 is the coefficient of x^0 */
+
 #ifndef BLOOMFILE_NO_BUILD
 
 #include <libdeflate.h>
-#include <zlib.h>
-
-#define LONGEST (1 << 30) /* the most zeros for zlib, whose z_off_t may have 32 bits */
 
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
 {
     return libdeflate_crc32(crc, bytes, size);
 }
 
-/* Returns the CRC of bytes whose CRC is `crc`, followed by zeros. */
-static uint32_t append_zeros(uint32_t crc, uint64_t size)
-{
-    for (; size > LONGEST; size -= LONGEST)
-        crc = (uint32_t)crc32_combine(crc, 0, LONGEST);
-    return (uint32_t)crc32_combine(crc, 0, (z_off_t)size);
-}
-
 #else
-
-#define POLYNOMIAL 0xEDB88320u /* bits are reversed: bit 31 is the coefficient of x^0 */
 
 /* [i][b] is the CRC of byte b followed by i zero bytes, so that a round takes 8 bytes. */
 static uint32_t crc_tables[8][256];
@@ -64,6 +53,8 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
     return ~crc;
 }
 
+#endif
+
 /* The product of two polynomials, modulo the polynomial of the CRC. */
 static uint32_t crc_product(uint32_t a, uint32_t b)
 {
@@ -87,16 +78,14 @@ static uint32_t crc_shift(uint64_t size)
     return shift;
 }
 
+/* Returns the CRC of bytes whose CRC is `crc`, followed by zeros. */
 static uint32_t append_zeros(uint32_t crc, uint64_t size)
 {
     return crc_product(crc, crc_shift(size));
 }
 
-#endif
-
 /* [i][n] is the CRC of bytes whose CRC is n << 4 * i, followed by a page of zeros. Appending zeros
- * is linear, so the XOR of eight entries, one for each nibble, does it for any CRC. That takes less
- * than a fifth of the time of crc32_combine_op(). */
+ * is linear, so the XOR of eight entries, one for each nibble, does it for any CRC. */
 static uint32_t with_zeros[8][16];
 
 static void make_with_zeros(void)

@@ -27,7 +27,7 @@ reads() {
     (cd "$source/tests" && find golden golden-refused -name '*.bloom' | sort | xargs "$work/reads")
 }
 
-libraries="-lm -lz -ldeflate"
+libraries="-lm -ldeflate"
 cc=${CC:-cc}
 compiles "$cc" "" -O2
 nm -g --defined-only bloomfile.o | awk '{ print $3 }' | sort >exported

@@ -85,6 +85,22 @@ TEST(an_errno_has_the_system_s_words)
     assert_string_equal(bloomfile_errname(ENOSPC), "ENOSPC");
 }
 
+/* The table has the name of every errno. */
+TEST(every_errno_has_a_name_and_the_text_of_the_c_locale)
+{
+    for (int error = 1; error < 200; error++) {
+        char unknown[32];
+        snprintf(unknown, sizeof unknown, "Unknown error %d", error);
+        const bool known = strcmp(strerror(error), unknown) != 0 &&
+                           strcmp(strerror(error), "No error information") != 0;
+        assert_string_equal(bloomfile_strerror(error), known ? strerror(error) : "unknown error");
+#if defined __GLIBC_PREREQ && __GLIBC_PREREQ(2, 32)
+        const char *name = strerrorname_np(error);
+        assert_string_equal(bloomfile_errname(error), name != NULL ? name : "UNKNOWN");
+#endif
+    }
+}
+
 TEST(an_unknown_error_is_called_unknown)
 {
     static const int unknown[] = { -1, -1000, -1100, INT_MIN, INT_MAX, 9999 };

@@ -44,6 +44,8 @@ class Case(unittest.TestCase):
             times.add((self.folder / "probe").stat().st_mtime_ns)
 
     def tool(self, name, *arguments, input=b"", status=0):
+        if name.upper() not in os.environ:  # the archive of sources has no tools
+            self.skipTest(f"needs {name.upper()}, the path of {name}")
         done = subprocess.run([os.environ[name.upper()], *map(os.fspath, arguments)], check=False, input=input,
                               capture_output=True, env=os.environ | {"LD_PRELOAD": ""})
         self.assertEqual(done.returncode, status, done.stderr)

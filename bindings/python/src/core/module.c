@@ -242,8 +242,13 @@ static int clear(PyObject *module)
     return 0;
 }
 
+/* Interpreters with a GIL of their own may import the module. Python 3.11 refuses the slot, and its
+ * headers lack the names. */
+#define MULTIPLE_INTERPRETERS ((PyModuleDef_Slot){ 3, (void *)2 })
+
 static PyModuleDef_Slot slots[] = {
     { Py_mod_exec, SLOT(execute) },
+    { 0, NULL }, /* MULTIPLE_INTERPRETERS from 3.12 on */
     { 0, NULL },
 };
 
@@ -262,5 +267,7 @@ PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)
 {
+    if (Py_Version >= 0x030c0000)
+        slots[1] = MULTIPLE_INTERPRETERS;
     return PyModuleDef_Init(&module_definition);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Python's limited interface, as of CPython 3.11: one build serves that and all newer ones. */
+ * Python's limited interface, as of CPython 3.11: one build serves that and all newer ones
+ * but the free-threaded, which have no such interface. */
 #ifndef BLOOMFILE_PYTHON_H
 #define BLOOMFILE_PYTHON_H
 
-#ifndef Py_LIMITED_API
+#if !defined Py_LIMITED_API && !defined BLOOMFILE_FREE_THREADED
 #define Py_LIMITED_API 0x030b0000
 #endif
 #define PY_SSIZE_T_CLEAN

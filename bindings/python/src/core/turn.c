@@ -26,12 +26,17 @@ static void after_fork_in_child(void)
     forks++;
 }
 
+static bool watched; /* for all interpreters */
+
+static void watch(void)
+{
+    watched = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+}
+
 bool turn_watch(void)
 {
-    static bool watched; /* one for all interpreters, whose imports take turns */
-    if (watched)
-        return true;
-    watched = pthread_atfork(NULL, NULL, after_fork_in_child) == 0;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch);
     if (!watched)
         PyErr_NoMemory();
     return watched;

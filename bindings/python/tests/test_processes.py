@@ -219,20 +219,21 @@ class Fork(Alone):
 
 
 class Interpreters(Case):
-    def test_in_several_interpreters(self):
+    def test_in_interpreters_with_a_gil_of_their_own(self):
         self.build(KEYS).close()
         code = """if True:
             import sys
-            try:
+            if sys.version_info >= (3, 13):
+                import _interpreters as interpreters
+                run, how = interpreters.exec, ["isolated"]
+            else:
                 import _xxsubinterpreters as interpreters
-            except ImportError:
-                print("good" if sys.version_info >= (3, 13) else "bad")
-                sys.exit()
+                run, how = interpreters.run_string, []  # from 3.12 on isolated
             import bloomfile
             f = bloomfile.Filter(sys.argv[1])
             for i in range(3):
-                child = interpreters.create(isolated=False)
-                interpreters.run_string(child, f'''if True:
+                child = interpreters.create(*how)
+                failed = run(child, f'''if True:
                     import sys
                     sys.path[:] = {sys.path!r}
                     import bloomfile
@@ -243,6 +244,7 @@ class Interpreters(Case):
                     except bloomfile.Error as e:
                         assert type(e).__module__ == "bloomfile.errors"
                     ''')
+                assert failed is None, failed
                 interpreters.destroy(child)
                 assert "key 5" in f
             print("good")

@@ -9,6 +9,7 @@ import concurrent.futures
 import os
 import pathlib
 import platform
+import posixpath
 import re
 import shlex
 import shutil
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -49,6 +51,18 @@ HEADERS = [
 def version():
     text = (LIBRARY / "meson.build").read_text(encoding="utf-8")
     return re.search(r"^  version: '([0-9.]+)',$", text, re.MULTILINE)[1]
+
+
+def readme():
+    """README.md for an index, where relative links lead nowhere."""
+    project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = f"{project['urls']['Homepage']}/blob/main/"
+
+    def absolute(link):
+        file, _, part = link[1].partition("#")
+        return f"]({folder}{posixpath.normpath('bindings/python/' + (file or 'README.md'))}{'#' * bool(part)}{part})"
+
+    return re.sub(r"\]\((?!https?:)([^)\s]+)\)", absolute, (HERE / "README.md").read_text(encoding="utf-8"))
 
 
 def library_sources():
@@ -163,6 +177,8 @@ core = HERE / "src/core"
 setup(
     version=version(),
     license="MIT",
+    long_description=readme(),
+    long_description_content_type="text/markdown",
     ext_modules=[Extension(
         "bloomfile._core",
         sorted(str(path.relative_to(HERE)) for path in core.glob("*.c")),

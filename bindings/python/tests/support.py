@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import bloomfile
 
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where a sync takes no time
 SANITIZED = os.environ.get("SANITIZE", "none") != "none"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and so would what tests interrupt
 
 
 def python(code, *arguments, options=()):

@@ -279,6 +279,69 @@ class Threads(DaskCase):
         self.assertEqual(python(code, self.path), "3 [True, True, True]\n")
 
 
+@unittest.skipUnless(HERE, "without dask")
+@unittest.skipIf(REPEATED, "it was run in another build")
+class Urls(DaskCase):
+    """On a storage that is not a file system: fsspec's in memory."""
+
+    def setUp(self):
+        super().setUp()
+        import fsspec
+        self.storage = fsspec.filesystem("memory")
+        self.addCleanup(self.storage.store.clear)
+        self.addCleanup(self.storage.pseudo_dirs.clear)
+        self.bag = dask.bag.from_delayed([dask.delayed(partition)(i) for i in range(6)])
+        self.enterContext(dask.config.set(scheduler="sync"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)  # where a URL that is taken for a path makes a folder
+        self.url = "memory://shared/urls.bloom"
+
+    def contents(self):
+        return {name: self.storage.cat_file(name) for name in self.storage.store}
+
+    def test_the_bytes_of_one_build(self):
+        with bloomfile.build(self.path, KEYS) as one:
+            sealed = pathlib.Path(one.path).read_bytes()
+        self.path.unlink()
+        for slices in None, 1, 5:
+            with bloomfile.dask.build(self.bag, self.url, replace=True, slices=slices) as f:
+                self.assertEqual((f.info().keys, "key 5" in f, "none" in f), (DIFFERENT, True, False))
+            self.assertEqual(self.contents(), {"/shared/urls.bloom": sealed})
+            self.assertTrue(all(bloomfile.dask.contains(self.bag, self.url).compute()))
+        with bloomfile.dask.build(self.bag, f"file://{self.folder}/local.bloom") as f:
+            self.assertEqual((self.folder / "local.bloom").read_bytes(), sealed)
+        self.assertTrue(all(bloomfile.dask.contains(self.bag, f"file://{self.folder}/local.bloom").compute()))
+        self.assert_only("local.bloom")
+
+    def test_what_is_refused_leaves_the_old_file(self):
+        bloomfile.dask.build(self.bag, self.url).close()
+        old = self.contents()
+        none = dask.bag.from_sequence([], npartitions=1)
+        broken = [dask.delayed(partition)(0), dask.delayed(fail)(1)]
+        for error, keys, params in ((FileExistsError, self.bag, {}), (KeyError, broken, {"replace": True}),
+                                    (ValueError, none, {"replace": True}), (errors.EFULL, self.bag, {"replace": True, "capacity": 9000})):
+            with self.subTest(error):
+                self.assertRaises(error, bloomfile.dask.build, keys, self.url, **params)
+                self.assertEqual(self.contents(), old)
+        self.assertRaises(FileNotFoundError, bloomfile.dask.contains(self.bag, "memory://shared/none").compute)
+        self.assertRaisesRegex(ValueError, "names no file", bloomfile.dask.build, self.bag, "memory://shared/")
+        self.assert_only()
+
+    def test_asking_follows_the_file(self):
+        keys = dask.bag.from_sequence(["a", "b"], npartitions=2)
+        for key, expected in ("a", [True, False]), ("b", [False, True]):
+            bloomfile.dask.build(dask.bag.from_sequence([key], npartitions=1), self.url, replace=True).close()
+            self.assertEqual(bloomfile.dask.contains(keys, self.url).compute(), expected)
+
+    def test_without_fsspec(self):
+        with unittest.mock.patch.dict(sys.modules, {"fsspec.core": None}):
+            for call in (bloomfile.dask.build, self.bag, self.url), (bloomfile.dask.contains, self.bag, self.url):
+                with self.assertRaisesRegex(ImportError, r"memory://shared/urls.bloom is a URL, and without fsspec .*bloomfile\[dask\]"):
+                    call[0](*call[1:])
+        self.assertRaises((ValueError, ImportError), bloomfile.dask.build, self.bag, "no-such-storage://bucket/x")
+        self.assert_only()
+
+
 @unittest.skipUnless(PANDAS, "without dask and pandas")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Columns(DaskCase):

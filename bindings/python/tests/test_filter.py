@@ -60,7 +60,8 @@ class Building(Case):
                     made = self.build(keys, replace=True, **params)
                 self.assertEqual(sum(made.contains_many(keys)), 3000)
                 self.assertIn("support.py", told.filename)  # who called build()
-                self.assertRaises(UserWarning, self.build, ["a", *keys], path=self.folder / "other", **params)  # by -W error
+                with warnings.catch_warnings(action="error"):
+                    self.assertRaises(UserWarning, self.build, ["a", *keys], path=self.folder / "other", **params)
                 with bloomfile.Filter(self.folder / "other") as f:
                     self.assertEqual(f.info().keys, 3001)
                 os.remove(f.path)

@@ -5,7 +5,8 @@
     bloomfile.dask.build(urls, "/shared/urls.bloom", fpr=0.001)
     known = bloomfile.dask.contains(others, "/shared/urls.bloom")
 
-Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are not keys. The filter lies on storage that the client and all workers share.
+Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are not keys. The filter lies on storage that the client and all workers share: a path, or a URL that fsspec knows,
+such as s3://bucket/urls.bloom.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import errno
 import itertools
 import operator
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -38,6 +40,45 @@ _MOST_CHUNKS = 100_000  # tasks; Dask takes some 0.2 ms for each
 _PAGE_BITS = 8 * 4096
 _MOST_SLICES = 65536
 _RANGES_BITS = 1 << 40  # of a filter whose slices, a power of two of them, are exact ranges of digests
+
+# ---- storage
+
+
+def _place(path):
+    """(absolute path, None), or (URL, its file system of fsspec). A URL is never taken for the name of a folder."""
+    path = os.fsdecode(path)
+    if not re.match(r"[A-Za-z][\w+.-]*(::[A-Za-z][\w+.-]*)*://", path):
+        return os.path.abspath(path), None
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ImportError(f"{_printable(path)} is a URL, and without fsspec only paths can be used: pip install 'bloomfile[dask]'") from None
+    storage, place = url_to_fs(path)
+    if not place.rstrip("/") or path.endswith("/"):
+        raise ValueError(f"{_printable(path)} names no file")
+    protocols = [storage.protocol] if isinstance(storage.protocol, str) else storage.protocol
+    return (place, None) if "file" in protocols else (path, storage)
+
+
+def _fetch(url, folder):
+    """A copy of the file in a folder of this machine."""
+    storage = _place(url)[1]
+    copy = os.path.join(folder, url.rpartition("/")[2])
+    storage.get_file(storage._strip_protocol(url), copy)
+    return copy
+
+
+def _send(file, url):
+    storage = _place(url)[1]
+    storage.put_file(file, storage._strip_protocol(url))
+
+
+def _version(url):
+    """Changes when the file at the URL does."""
+    storage = _place(url)[1]
+    storage.invalidate_cache()
+    return storage.ukey(storage._strip_protocol(url))
+
 
 # ---- keys
 
@@ -127,10 +168,18 @@ def _count(hashed):
 
 def _make(chunks, scratch, number, params, kind):
     """Writes a slice into a file of this attempt's own, and returns the name. A worker that dies leaves it to others."""
+    name = f"{number}.{uuid.uuid4().hex}"
+    if _place(scratch)[1] is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            _send(_write(chunks, os.path.join(folder, name), params, kind), f"{scratch}/{name}")
+        return f"{scratch}/{name}"
     if not os.path.isdir(scratch):
         raise FileNotFoundError(errno.ENOENT, "the folder of the filter is not on storage that all workers share: it is not there",
                                 scratch)
-    path = os.path.join(scratch, f"{number}.{uuid.uuid4().hex}")
+    return _write(chunks, os.path.join(scratch, name), params, kind)
+
+
+def _write(chunks, path, params, kind):
     with Builder(**{**params, "key_kind": kind}) as builder:
         for chunk in chunks:
             builder.add_digests(chunk)
@@ -235,8 +284,17 @@ def _slices_of_range(number, ranges, bits, slices):
 
 
 @contextlib.contextmanager
-def _scratch(path):
+def _scratch(path, storage):
     """A folder beside the file. A worker that did not hear of the end may still write into it."""
+    if storage is not None:
+        parent, _, name = path.rpartition("/")
+        folder = f"{parent}/.{name[:40]}.{uuid.uuid4().hex}.slices"
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(FileNotFoundError):  # of an object store that has no folders
+                storage.rm(storage._strip_protocol(folder), recursive=True)
+        return
     folder = tempfile.mkdtemp(prefix=f".{os.path.basename(path)[:40]}.", suffix=".slices", dir=os.path.dirname(path))
     try:
         yield folder
@@ -276,7 +334,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
-    objects, partitions of keys. key_kind: None: the first key's; another kind raises EKEYKIND.
+    objects, partitions of keys. path: of a file, or a URL. key_kind: None: the first key's; another kind raises EKEYKIND.
     capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
     'blocked'; a single task makes any other layout. The other parameters are those of Builder, for each such task.
 
@@ -284,12 +342,16 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
 
     Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
     fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
+
+    At a URL the file appears when it is complete if the storage does so, as S3 and GCS do; on other storage an interrupted upload
+    leaves a truncated file, which is refused. Two builds that do not replace can both find no file: the later one wins. The
+    result is a Filter of a local copy, which pickle does not take to other machines: send the URL.
     """
-    path = os.path.abspath(os.fsdecode(path))
+    path, storage = _place(path)
     params = {"fpr": fpr, "layout": layout, "bits": bits, "hashes": hashes, "seed": seed, "label": label, "tag": tag,
               "key_kind": key_kind, "threads": threads, "memory": memory, "spool": spool, "over_capacity": True}
     _check(params)
-    if os.path.exists(path) and not replace:
+    if not replace and (os.path.exists(path) if storage is None else storage.exists(storage._strip_protocol(path))):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     whole = layout not in (None, "blocked")
     if slices is not None and slices < 1:
@@ -310,7 +372,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     params["capacity"] = capacity or 0
     each = [{**params, **({} if slices == 1 else {"slice": i, "slices": slices})} for i in range(slices)]
     _check(each[0])
-    with _scratch(path) as folder:
+    with _scratch(path, storage) as folder, tempfile.TemporaryDirectory() as here:
         graph = _Graph(parts)
         ranges = len(parts)
         chunks, kind = graph.split(
@@ -318,21 +380,32 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
             None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
         made = [graph.add("slice", (i,), _make, some, folder, i, each[i], kind if digests is None else params["key_kind"]) for i, some in enumerate(chunks)]
         files = dask.compute(*graph.delayed(made))
+        target = path
+        if storage is not None:
+            files = [_fetch(file, here) for file in files]
+            target = os.path.join(here, path.rpartition("/")[2])
         infos = [inspect(file).info for file in files]
         keys = sum(info.keys for info in infos)
         if count is not None and keys != count:
             raise RuntimeError(f"{_printable(path)}: {count} keys were counted, and the slices have another number; are there other keys "
                                "each time that partitions are read?")
-        if replace and not allow_empty and _is_worth_keeping(path):
-            _check_not_empty(path, keys)
+        if keys == 0 and replace and not allow_empty:
+            if storage is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    _fetch(path, here)
+            if _is_worth_keeping(target):
+                _check_not_empty(path, keys)
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
         if slices > 1:
-            _publish(path, files, size, replace)
+            _publish(target, files, size, replace)
         else:
             with Filter(files[0]) as only:
-                only.seal_to(path, replace=replace)
-    return _checked(Filter(path))
+                only.seal_to(target, replace=replace)
+        if storage is None:
+            return _checked(Filter(path))
+        _send(target, path)
+        return _checked(Filter(target))
 
 
 # ---- asking
@@ -342,11 +415,15 @@ _opening = threading.Lock()
 
 
 def _opened(path):
-    """One handle for all threads of a process, as long as the path names the same file."""
+    """One handle for all threads of a process, as long as the path or URL names the same file."""
     with _opening:
-        known = _open.get(path)
-        if known is None or known.stale:
-            known = _open[path] = Filter(path)
+        known, version = _open.get(path, (None, None))
+        remote = _place(path)[1] is not None
+        now = _version(path) if remote else None
+        if known is None or (version != now if remote else known.stale):
+            with tempfile.TemporaryDirectory() as here:
+                known = Filter(_fetch(path, here) if remote else path)
+            _open[path] = known, now
         return known
 
 
@@ -383,9 +460,9 @@ def _ask_series(series, path, call):
 def contains(keys, path):
     """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
 
-    Each process maps the file at path once. Damage makes answers True, and is a DamageWarning, which a client hears, too.
+    Each process maps the file at path once; of a URL, a copy that it fetches again when the file has changed. Damage makes answers True, and is a DamageWarning, which a client hears, too.
     """
-    path = os.path.abspath(os.fsdecode(path))
+    path = _place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave
     if isinstance(keys, Delayed) or not hasattr(keys, "map_partitions"):
         raise TypeError(f"keys are a bag or a column, not {type(keys)}")

@@ -56,7 +56,7 @@ int bloomfile_create(bloomfile_filter **out, const char *path,
         error = plan(&p, flags, &h);
     if (error == 0)
         error = replaced_check(path, flags);
-    return error != 0 ? error : creating_file(out, path, NULL, &h, flags);
+    return error != 0 ? error : creating_file(out, path, &h, flags);
 }
 
 int bloomfile_create_memory(bloomfile_filter **out, const struct bloomfile_params *params,

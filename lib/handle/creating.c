@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "format/decode.h"
 #include "handle/closing.h"
 #include "handle/opening.h"
 #include "image/body.h"
@@ -57,14 +58,20 @@ static int reserve_memory(int fd, uint64_t size)
     return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
 }
 
-/* Writes an empty live image to the new file. */
+/* Writes an empty live image to the new file, unless its header could not be opened: the number of
+ * a layer may be too large. */
 static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 {
     uint8_t bytes[HEADER_MAX];
+    struct header decoded;
+    struct header_faults faults = { 0 };
     int error = random_identity(h->record.identity, sizeof h->record.identity);
     if (error != 0)
         return error;
     header_encode(h, bytes);
+    decode_header(bytes, size, &decoded, &faults);
+    if (faults.first != 0)
+        return faults.first;
     error = on_disk ? allocate_file(fd, size, true) : reserve_memory(fd, size);
     return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
@@ -115,17 +122,30 @@ static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
     return EBUSY; /* another process has replaced it */
 }
 
-int creating_file(bloomfile_filter **out, const char *path, const char *like, struct header *h,
-                  unsigned flags)
+int creating_layer(const char *path, const char *like, struct header *h, bool replace)
 {
-    return creating_after(out, path, like, h, flags, NULL, NULL);
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    struct publication *p;
+    int fd, error = publish_start_like(&p, path, replace, like, &fd);
+    if (error != 0)
+        return error;
+    error = lay_out(fd, true, h, size);
+    if (error == 0)
+        return publish_finish(p);
+    publish_abandon(p);
+    return error;
 }
 
-int creating_after(bloomfile_filter **out, const char *path, const char *like, struct header *h,
-                   unsigned flags, int (*before)(const void *), const void *context)
+int creating_file(bloomfile_filter **out, const char *path, struct header *h, unsigned flags)
+{
+    return creating_after(out, path, h, flags, NULL, NULL);
+}
+
+int creating_after(bloomfile_filter **out, const char *path, struct header *h, unsigned flags,
+                   int (*before)(const void *), const void *context)
 {
     struct publication *p;
-    int fd, error = publish_start_like(&p, path, (flags & BLOOMFILE_TO_REPLACE) != 0, like, &fd);
+    int fd, error = publish_start(&p, path, (flags & BLOOMFILE_TO_REPLACE) != 0, &fd);
     if (error != 0)
         return error;
     error = open_new(out, fd, path, h, flags);

@@ -156,7 +156,7 @@ static int replace(bloomfile_filter **first, const char *path, struct header *h,
     if (error == 0)
         error = check_names(path, h, &old);
     if (error == 0)
-        error = creating_after(first, path, NULL, h, flags, remove_others, &old);
+        error = creating_after(first, path, h, flags, remove_others, &old);
     removal_end(&old);
     return error;
 }
@@ -172,7 +172,7 @@ static int create(bloomfile_filter **first, const char *path, struct header *h, 
     if ((flags & BLOOMFILE_TO_REPLACE) != 0)
         return replace(first, path, h, flags);
     int error = stat(path, &status) == 0 ? EEXIST : check_names(path, h, &none);
-    return error != 0 ? error : creating_file(first, path, NULL, h, flags);
+    return error != 0 ? error : creating_file(first, path, h, flags);
 }
 
 /* Whether full layers of the given size have together more than twice the target rate. */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "handle/closing.h"
 #include "handle/creating.h"
 #include "handle/opening.h"
 #include "image/params.h"
@@ -131,14 +130,11 @@ static int plan_next(const bloomfile_filter *newest, struct header *h)
 /* grow 4: the file is on disk before it has its name: a loss of power leaves no torn layer. */
 static int make_file(const struct series *s, struct header *h)
 {
-    bloomfile_filter *f;
     char *path = files_path(s, h->layer);
     if (path == NULL)
         return ENOMEM;
     const bool replaces = s->generations != 0 && h->layer >= s->generations;
-    int error = creating_file(&f, path, s->path, h, replaces ? BLOOMFILE_TO_REPLACE : 0);
-    if (error == 0)
-        handle_close(f);
+    int error = creating_layer(path, s->path, h, replaces);
     free(path);
     if (error != 0)
         files_blame(s, BLOOMFILE_REASON_NONE, h->layer, error);

@@ -214,6 +214,20 @@ TEST_IN_DIR(a_live_series_is_not_opened_by_a_descriptor)
     close(fd);
 }
 
+/* A sync of a layer whose name exists already would leave the layer unclean if it was killed,
+ * though the writer was only adding. */
+TEST_IN_DIR(a_new_layer_is_not_synced_by_its_creator)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "growing" : "forgetting";
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_filter *f = create(path, i == 0 ? BLOOMFILE_SERIES_GROW : 3, 2);
+        assert_error(bloomfile_get_info(bloomfile_layer(f, 1), &info), 0);
+        assert_int_equal(info.sequence, 2); /* created, joined */
+        finish(f);
+    }
+}
+
 /* For example, a copy of the first file from before the series grew. */
 TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
 {

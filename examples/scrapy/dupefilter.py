@@ -40,7 +40,7 @@ class BloomDupeFilter:
 
     def open(self):
         if self.path is None:
-            self.seen = bloomfile.LiveFilter.in_memory(**self.shape)
+            self.seen = bloomfile.Filter.memory(**self.shape)
             return
         try:
             self.seen = bloomfile.LiveFilter.create(self.path, label="fingerprints of Scrapy requests", **self.shape)

@@ -55,7 +55,7 @@ class Keys(Case):
             self.assertIn("os.fsencode()", raised.exception.__notes__[0])
 
     def test_what_is_no_key(self):
-        numbers = [(numpy.float64(5), "float64"), (numpy.bool_(True), "bool_"), (numpy.datetime64("2026-11-23"), "datetime64"),
+        numbers = [(numpy.float64(5), "float64"), (numpy.bool_(True), "bool"), (numpy.datetime64("2026-11-23"), "datetime64"),
                    (numpy.zeros(2), "contiguous bytes")] if numpy else []
         for key, words in [*numbers, (True, "str, bytes or an integer, not <class 'bool'>"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
                            (array.array("i", [1]), "contains_records"), (memoryview(b"abcd")[::2], "contiguous"),
@@ -299,8 +299,7 @@ class Arrow(Case):
         with self.assertRaisesRegex(OSError, "the producer broke"):
             self.f.contains_many(stream)
         stream = MadeStream([layout(KEYS[:30], "u"), layout(KEYS[:30], "u", b"\1\0\0\0", null_count=-1)])
-        with self.assertRaisesRegex(ValueError, "nulls"):
-            self.f.contains_many(stream)
+        self.assertEqual(self.f.contains_many(stream), [True] * 31 + [None] * 29)
         self.assertEqual(stream.released, 2)
 
     def test_a_capsule_gives_its_keys_once(self):
@@ -312,7 +311,7 @@ class Arrow(Case):
         for made in (layout(KEYS, "u"), MadeStream([layout(KEYS, "u")]),
                      *([pyarrow.array(KEYS), pyarrow.chunked_array([KEYS])] if pyarrow else [])):
             name = "__arrow_c_stream__" if hasattr(made, "__arrow_c_stream__") else "__arrow_c_array__"
-            live, builder = bloomfile.LiveFilter.in_memory(999), bloomfile.Builder()
+            live, builder = bloomfile.Filter.memory(999), bloomfile.Builder()
             for first in self.f.contains_many, live.add_many, builder.add_many:
                 same = Same(name, getattr(made, name)())
                 if isinstance(made, MadeStream):
@@ -337,20 +336,62 @@ class Arrow(Case):
                     self.f.contains_many(made, out=out)
                 self.assertEqual(made.lent, 0)
 
-    def test_a_null_is_no_key(self):
+    def test_a_null_is_never_added_and_its_answer_is_null(self):
         for null_count in -1, 1:
             a = layout(["a", "b", "c"], "u", b"\5", null_count=null_count)
-            for use in self.f.contains_many, bloomfile.LiveFilter.in_memory(9).add_many, bloomfile.Builder().add_many:
-                self.assertRaisesRegex(ValueError, "nulls", use, a)
-            a.array.offset, a.array.length = 2, 1  # those of the slice count
-            if null_count == -1:
-                self.assertEqual(self.f.contains_many(a), b"\0")
-        self.assertEqual(self.f.contains_many(layout(["a"], "u", b"\1", null_count=-1)), b"\0")
+            live, builder = bloomfile.Filter.memory(9, 1e-6), bloomfile.Builder(1e-6)
+            self.assertEqual(self.f.contains_many(a), [False, None, False])
+            self.assertEqual(live.add_many(a), [True, None, True])
+            self.assertEqual(live.add_many(a), [False, None, False])
+            builder.add_many(a)
+            self.assertEqual(builder.count(), 2)
+            for f in live, bloomfile.Filter.from_bytes(builder.to_bytes()):
+                self.assertEqual(f.contains_many(["a", "b", "c", ""]), [True, False, True, False])
+            out = bytearray(3)
+            self.assertRaisesRegex(ValueError, "no place", self.f.contains_many, a, out=out)
+            self.assertEqual(out, b"\1\1\1")
+            self.assertRaisesRegex(ValueError, "no place", live.add_many, a, out=out)
+            self.assertRaisesRegex(ValueError, "no digest", bloomfile.hash_many, a)
+            a.array.offset, a.array.length = 2, 1  # only the nulls of the slice count
+            self.assertEqual(self.f.contains_many(a), [False])
+        self.assertEqual(self.f.contains_many(layout(["a"], "u", b"\1", null_count=-1)), [False])
+        self.assertEqual(self.f.contains_many(Made("n", 2, [])), [None, None])
+        self.assertRaisesRegex(ValueError, "does not say which", self.f.contains_many, layout(["a"], "u", null_count=1))
+
+    def test_what_lies_in_a_null_is_not_read(self):
+        wild = struct.pack("<i4sii", 20, b"abcd", 99, 7)
+        short = struct.pack("<i12s", 5, b"key 0")
+        self.assertEqual(self.f.contains_many(Made("vu", 3, [b"\5", short + wild + short, struct.pack("<q", 0)], null_count=1)),
+                         [False, None, False])
+
+    def test_many_nulls(self):
+        """More keys than are looked up at a time, with nulls at every place."""
+        for step in 1, 2, 3, 1000, 4096, 9999:
+            keys = [f"key {i}" for i in range(10_000)]
+            valid, expected = bytearray(1250), []
+            for i in range(10_000):
+                valid[i // 8] |= (i % step != 0) << i % 8
+                expected.append(True if i % step != 0 else None)
+            live = bloomfile.Filter.memory(10_000, 1e-9)
+            self.assertEqual(live.add_many(layout(keys, "u", bytes(valid), null_count=-1)), expected)
+            self.assertEqual(live.info().keys, expected.count(True))
+            self.assertEqual(live.contains_many(layout(keys, "u", bytes(valid), null_count=-1)), expected)
+            self.assertEqual(sum(live.contains_many(keys)), expected.count(True))
+
+    def test_an_error_counts_the_keys_and_nulls_before_it(self):
+        live = bloomfile.Filter.memory(1000, 1e-9)
+        keys = [f"key {i}" for i in range(5000)]
+        valid = bytes([0b10101010]) * 625
+        with self.assertRaises(bloomfile.errors.EFULL) as raised:
+            live.add_many(layout(keys, "u", valid, null_count=-1))
+        done = raised.exception.done
+        self.assertEqual(live.contains_many(keys[:done]).sum(), done // 2)
+        self.assertFalse(all(live.contains_many(keys[done + 1::2])))
 
     def test_what_contradicts_itself(self):
-        for fmt in "I", "L", "g", "b", "+l", "n", "w:0", "w:", "w:99999999999999999999999", "tdD", "":
+        for fmt in "I", "L", "g", "b", "+l", "+s", "w:0", "w:", "w:99999999999999999999999", "tdD", "":
             with self.subTest(fmt), self.assertRaisesRegex((TypeError, ValueError), "strings, binary or integers|contradicts"):
-                bloomfile.hash_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt in "gb+ln" else [None]))
+                bloomfile.hash_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt in "gb+l+s" else [None]))
         with self.assertRaisesRegex(TypeError, "dictionary"):
             self.f.contains_many(layout(["a"], "u", dictionary=1))
         for length, offset, buffers in (-1, 0, 3), (1, -1, 3), (1, 0, 2), (1, 0, 0), (2**63 - 1, 1, 3):
@@ -392,7 +433,7 @@ class Arrow(Case):
             self.assertEqual(self.f.contains_many(a), self.expected)
             self.assertEqual(self.f.contains_many(a[7:20]), self.expected[7:20])
             self.assertEqual(self.f.contains_many(pyarrow.chunked_array([a[:7], a[7:]])), self.expected)
-        self.assertRaises(ValueError, self.f.contains_many, pyarrow.array(["a", None]))
+        self.assertEqual(self.f.contains_many(pyarrow.array(["a", None])), [False, None])
         self.assertRaises(TypeError, self.f.contains_many, pyarrow.array([1, 2]))
         a = pyarrow.array(self.asked)
         validity, offsets, data = a.buffers()
@@ -528,7 +569,7 @@ class Answers(Case):
     def test_keys_without_an_answer_are_new(self):
         for what, f, method, arguments, answered, error in self.failing():
             if f is self.f:
-                f = bloomfile.LiveFilter.in_memory(50_000, 1e-6)
+                f = bloomfile.Filter.memory(50_000, 1e-6)
                 f.add_records(b"".join(b"absent %08d" % i for i in range(50_000)), 15)
                 with self.subTest(what, method=method):
                     out = bytearray(50_000)

@@ -48,7 +48,8 @@ class Docs(unittest.TestCase):
     def check(self, name):
         """Runs all blocks, in order and in one folder. Returns how many commands there were."""
         text = (PYTHON / name).read_text(encoding="utf-8")
-        names, count, missing = {}, 0, set() if importlib.util.find_spec("numpy") else {"numpy"}
+        names, count = {}, 0
+        missing = {module for module in ("numpy", "pandas", "polars") if not importlib.util.find_spec(module)}
         runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
         for language, block in blocks(text):
             if language == "console":
@@ -57,7 +58,7 @@ class Docs(unittest.TestCase):
                     self.assertEqual(self.sh(command), printed, command)
                     count += 1
             elif language == "pycon" and missing & set(re.findall(r"\w+", block)):
-                print(f"{name}: without numpy, a block is left out")
+                print(f"{name}: without {sorted(missing)}, a block is left out")
                 missing |= set(re.findall(r"^>>> (\w+) = ", block, re.MULTILINE))
             elif language == "pycon":
                 test = doctest.DocTestParser().get_doctest(block, names, name, name, 0)

@@ -354,7 +354,7 @@ class Opening(Case):
         del f
         gc.collect()
         self.assertEqual(gone, [reference])
-        with bloomfile.LiveFilter.in_memory(10) as g:
+        with bloomfile.Filter.memory(10) as g:
             self.assertIs(weakref.ref(g)(), g)
 
     def test_subclasses(self):
@@ -436,7 +436,7 @@ class Damage(Case):
 
 
 class Knowing(Case):
-    def test_info_has_all_fields_of_the_struct(self):
+    def test_header_has_all_fields_of_the_struct(self):
         of_tests = pathlib.Path(__file__).resolve().parents
         include = next(path for path in (of_tests[1] / "library/include", of_tests[3] / "include") if path.is_dir())
         header = (include / "bloomfile_inspect.h").read_text(encoding="utf-8")
@@ -444,8 +444,8 @@ class Knowing(Case):
         body = body[:body.index("\n};")]
         import re
         declared = re.findall(r"(\w+)(?:\[[^\]]*\])?(?=[,;])", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
-        self.assertEqual([name for name in declared if name not in ("struct_size", "reserved")],
-                         [field.name for field in dataclasses.fields(bloomfile.Info)])
+        self.assertEqual(sorted(name for name in declared if name not in ("struct_size", "reserved")),
+                         sorted(field.name for field in dataclasses.fields(bloomfile.Header)))
 
     def test_measure_sizing_and_stale(self):
         f = self.build([str(i) for i in range(1000)], 0.01)
@@ -470,10 +470,11 @@ class Knowing(Case):
 
     def test_repr_and_version(self):
         f = self.build()
-        self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}>")
+        self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}: 3 keys (text), fpr 0.01, 8.2 kB, blocked>")
         f.close()
         self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}, closed>")
-        self.assertEqual(repr(bloomfile.LiveFilter.in_memory(10)), "<bloomfile.LiveFilter in memory>")
+        self.assertEqual(repr(bloomfile.Filter.memory(10)), 
+                         "<bloomfile.LiveFilter in memory: 0 of 10 keys, fpr 0.01, 8.2 kB, blocked>")
         self.assertEqual(bloomfile.__version__, bloomfile.library_version)
 
 
@@ -524,9 +525,141 @@ class Pickling(Case):
 
     def test_without_a_path(self):
         f = self.build()
-        for other in bloomfile.Filter.from_bytes(f.to_bytes()), bloomfile.LiveFilter.in_memory(10):
+        for other in bloomfile.Filter.from_bytes(f.to_bytes()), bloomfile.Filter.memory(10):
             with self.assertRaises(TypeError):
                 pickle.dumps(other)
+
+
+class Facts(Case):
+    def test_attributes(self):
+        for layout, bits in ("blocked", 9.95), ("classic", 9.6), ("counting", 38.4), ("ribbon", 7.2):
+            f = self.build(range(100_000), layout=layout, replace=True)
+            self.assertEqual((f.fpr, f.capacity, f.keys, f.layout, f.kind), (0.01, 100_000, 100_000, layout, "integers"))
+            self.assertAlmostEqual(f.bits_per_key, bits, 1)
+            f.close()
+            for name in "fpr", "capacity", "keys", "bits_per_key", "layout", "kind":
+                self.assertRaises(ValueError, getattr, f, name)
+        for kind in "text", "lower", "bytes", 16, None:
+            self.assertEqual(bloomfile.Filter.memory(10, key_kind=kind).kind, kind)
+        of_bits = self.build(range(1000), bits=10240, replace=True)
+        self.assertAlmostEqual(of_bits.fpr, 0.01, 2)
+        self.assertEqual(of_bits.bits_per_key, 10.24)
+        few = bloomfile.Filter.memory(1000, 0.001)
+        few.add("a")
+        self.assertEqual((few.capacity, few.keys, few.fpr), (1000, 1, 0.001))
+        self.assertTrue(14 < few.bits_per_key < 17)
+        parts = [self.build(range(10_000), path=self.folder / f"part{i}", capacity=10_000, slice=i, slices=4) for i in range(4)]
+        for part in parts:
+            self.assertTrue(9 < part.bits_per_key < 11)
+        series = bloomfile.Filter.memory(10, grow=True)
+        series.add_many(range(1000))
+        self.assertEqual((series.keys, series.fpr), (1000, 0.01))
+        self.assertGreaterEqual(series.capacity, 1000)
+
+    def test_info_has_no_internals(self):
+        info = self.build(["a"], tag=b"x").info()
+        header = bloomfile.inspect(self.path).info
+        self.assertIsInstance(header, bloomfile.Header)
+        self.assertFalse(hasattr(info, "body_crc") or hasattr(info, "heap_size"))
+        self.assertEqual((info.tag, info.watermark, header.tag, header.watermark), (b"x" + bytes(15), b"", b"x" + bytes(15), bytes(32)))
+        for name in "layout", "keys", "capacity", "fpr", "bits", "key_kind", "image_size":
+            self.assertEqual(getattr(info, name), getattr(header, name))
+
+    def test_repr(self):
+        f = self.build([str(i) for i in range(1234)], path=self.folder / "many", capacity=50_000)
+        self.assertEqual(repr(f), f"<bloomfile.Filter {f.path!r}: 1,234 of 50,000 keys (text), fpr 0.01, 69.7 kB, blocked>")
+        self.assertIn("1 key (16-byte records), fpr ", repr(self.build([b"x" * 16], key_kind=16)))
+
+        class Mine(bloomfile.Filter):
+            pass
+        self.assertIn("Mine", repr(Mine(self.path)))
+
+    def test_a_misspelt_keyword_names_the_known_ones(self):
+        f = self.build()
+        for use, words in ((lambda: bloomfile.build("x", [], capasity=1), r"build\(\) has no keyword 'capasity'; it has path, keys, fpr.*capacity"),
+                           (lambda: bloomfile.Builder(capasity=1), r"Builder\(\) .*'capasity'; .*capacity"),
+                           (lambda: bloomfile.Filter(self.path, check=True), r"Filter\(\) .*'check'; it has path, verify"),
+                           (lambda: bloomfile.LiveFilter.create("x", capacty=1), r"create\(\) .*'capacty'; .*capacity"),
+                           (lambda: bloomfile.Filter.memory(capacty=1), r"memory\(\) .*'capacty'; .*capacity"),
+                           (lambda: f.contains_many([], into=1), "'into'; it has out"), (lambda: f.verify(thread=1), "'thread'; it has threads"),
+                           (lambda: f.seal_to("x", overwrite=True), "'overwrite'; it has path, replace"),
+                           (lambda: bloomfile.merge("x", [], max_fp=1), r"merge\(\) .*'max_fp'; .*max_fpr"),
+                           (lambda: bloomfile.size_for(fp=1), "'fp'; it has n, fpr")):
+            self.assertRaisesRegex(TypeError, words, use)
+        self.assertFalse(pathlib.Path("x").exists())
+
+
+class Sets(Case):
+    def made(self, name, keys, **params):
+        return self.build(keys, path=self.folder / name, **{"capacity": 1000, "fpr": 1e-6, **params})
+
+    def test_union_and_intersection(self):
+        a, b = self.made("a", ["a", "b"]), self.made("b", ["b", "c"])
+        both, common = a | b, a & b
+        self.assertEqual(both.contains_many("abcd"[i] for i in range(4)), [True, True, True, False])
+        self.assertEqual(common.contains_many("abcd"[i] for i in range(4)), [False, True, False, False])
+        self.assertEqual((both.path, both.keys, both.kind), (None, 3, "text"))
+        self.assertTrue(a | b == b | a == both and a | a == a and a & a == a)
+        bloomfile.merge(self.folder / "merged", [a, b])
+        self.assertTrue(bloomfile.Filter(self.folder / "merged") == both)
+        live = bloomfile.Filter.memory(1000, 1e-6, key_kind="text")
+        live.add("d")
+        self.assertEqual((a | live).contains_many(["a", "b", "c", "d"]), [True, True, False, True])
+
+    def test_filters_that_do_not_go_together(self):
+        a = self.made("a", ["a"])
+        for name, params in ("seed", {"seed": 1}), ("size", {"capacity": 5000}), ("kind", {"key_kind": "bytes"}), ("ribbon", {"layout": "ribbon", "capacity": 0}):
+            other = self.made(name, [b"a"] if name == "kind" else ["a"], **params)
+            with self.subTest(name):
+                for use in (lambda: a | other), (lambda: a & other):
+                    self.assertRaises(bloomfile.Error, use)
+                self.assertFalse(a == other)
+                self.assertTrue(a != other)
+        for other in 1, None, {"a"}, "a":
+            self.assertRaises(TypeError, lambda: a | other)
+            self.assertRaises(TypeError, lambda: other & a)
+            self.assertFalse(a == other)
+        with self.assertRaisesRegex(TypeError, "unhashable"):
+            hash(a)
+        a.close()
+        self.assertRaises(ValueError, lambda: a | a)
+
+    def test_equal_means_the_same_answers(self):
+        a, b = self.made("a", ["a", "b"], label="one", tag=b"x"), self.made("b", iter(["b", "a", "a"]))
+        self.assertTrue(a == b and a == a.copy() and not a != b)
+        self.assertFalse(a == self.made("c", ["a", "c"]))
+        live = bloomfile.Filter.memory(1000, 1e-6, key_kind="text")
+        live.add_many(["a", "b"])
+        self.assertTrue(live == a)
+        live.add("c")
+        self.assertFalse(live == a)
+        for params in {"layout": "classic"}, {"layout": "counting"}, {"layout": "ribbon", "capacity": 0}:
+            x, y = self.made("x", ["a"], replace=True, **params), self.made("y", ["a"], replace=True, **params)
+            self.assertTrue(x == y == x.copy())
+        series = bloomfile.Filter.memory(10, grow=True)
+        series.add_many(range(500))
+        self.assertTrue(series == series.copy() and series.copy() == series.copy())
+        series.add_many(range(500, 600))
+        self.assertFalse(series.copy() == bloomfile.Filter.memory(10, grow=True))
+
+    def test_a_copy_is_a_snapshot(self):
+        live = self.live()
+        live.add("a")
+        copied = live.copy()
+        live.add("b")
+        self.assertEqual((type(copied), copied.path, copied.contains_many(["a", "b"])), (bloomfile.Filter, None, [True, False]))
+        live.close()
+        self.assertIn("a", copied)
+
+    def test_damage_is_not_equal_and_not_lost(self):
+        """A page that is damaged answers maybe; neither an operation nor a copy makes a "no" of it."""
+        a = self.made("a", [str(i) for i in range(1000)])
+        image = bytearray(a.to_bytes())
+        image[-600:-590] = bytes(10)
+        damaged = bloomfile.Filter.from_bytes(bytes(image))
+        for use in damaged.copy, lambda: damaged | a, lambda: damaged == a:
+            self.assertRaises(bloomfile.Error, use)
+        self.assertIsNotNone(damaged.status)
 
 
 if __name__ == "__main__":

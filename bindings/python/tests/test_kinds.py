@@ -41,7 +41,7 @@ class Table(Case):
             for name, (key, accepted) in KEYS.items():
                 fits = kind in accepted
                 with self.subTest(kind=kind, key=name):
-                    live = bloomfile.LiveFilter.in_memory(100, 1e-9, key_kind=given)
+                    live = bloomfile.Filter.memory(100, 1e-9, key_kind=given)
                     for use in live.add, live.contains, live.__contains__, lambda key: live.contains_many([key])[0]:
                         self.check(fits, use, key)
                     self.check(fits, lambda key: not live.add_many(iter([key]))[0], key)
@@ -134,7 +134,7 @@ class Integers(Case):
             self.assertRaises(TypeError, f.contains, key)
 
     def test_a_size_does_not_make_records_of_integers(self):
-        live, builder = bloomfile.LiveFilter.in_memory(100), bloomfile.Builder()
+        live, builder = bloomfile.Filter.memory(100), bloomfile.Builder()
         for code in "hHiIlLqQ":
             numbers = array.array(code, [1, 2, 3])
             for use in live.add_records, live.contains_records, builder.add_records, bloomfile.hash_records:
@@ -187,7 +187,7 @@ class Opening(Case):
             self.assertRaises(errors.EKEYKIND, bloomfile.Filter.from_bytes, image, key_kind=kind)
         self.assertRaises(ValueError, bloomfile.Filter, self.path, key_kind="lines")
         with open(self.path, "rb") as file:
-            uses = [bloomfile.Builder, lambda key_kind: bloomfile.LiveFilter.in_memory(10, key_kind=key_kind),
+            uses = [bloomfile.Builder, lambda key_kind: bloomfile.Filter.memory(10, key_kind=key_kind),
                     lambda key_kind: bloomfile.Filter(self.path, key_kind=key_kind),
                     lambda key_kind: bloomfile.Filter.from_bytes(image, key_kind=key_kind),
                     lambda key_kind: bloomfile.Filter.from_fd(file, key_kind=key_kind),

@@ -3,6 +3,7 @@
 
 import array
 import contextlib
+import copy
 import gc
 import os
 import sys
@@ -10,7 +11,7 @@ import unittest
 
 import bloomfile
 
-from arrow_layout import MadeStream, layout
+from arrow_layout import Made, MadeStream, layout
 from support import SANITIZED, Case
 
 KEYS = ["a", b"b", bytearray(b"c"), memoryview(b"d"), "ä" * 20]
@@ -43,6 +44,10 @@ class Leaks(Case):
         yield lambda: (f.contains_many(KEYS), f.contains_many(iter(KEYS)), f.contains_many(KEYS, out=out))
         yield lambda: (f.contains_digests(digests), bloomfile.hash_records(digests, 8), f.contains_arrow(array.array("i", [0, 1]), b"a"))
         yield lambda: (f.contains_many(arrow), f.contains_many(MadeStream([arrow, arrow])))
+        m = f.contains_many(layout(["a", "b"], "u", b"\1", null_count=1))
+        yield lambda: (~m, m & m, m | f.contains_many(["a", "b"]), m == [True, None], m[::-1], list(m), repr(m), m.fill_null(True),
+                       m.is_null(), m.tolist(), memoryview(m.fill_null(True)), copy.copy(m), m.__arrow_c_array__(), bloomfile.Answers([True, None]))
+        yield lambda: (live.add_many(layout(["a", "b"], "u", b"\1", null_count=1)), bloomfile.Builder().add_many(Made("n", 2, [])))
         yield lambda: (f.info(), f.measure(), f.verify(), f.status, f.stale, f.path, f.seed, repr(f), f.to_bytes())
         yield lambda: bloomfile.Filter(path).close()
         yield lambda: bloomfile.Filter(path)
@@ -52,7 +57,7 @@ class Leaks(Case):
         yield lambda: bloomfile.build(path, KEYS, label="x", tag=b"y", spool=self.folder, replace=True)
         yield lambda: (bloomfile.Builder().add_many(arrow), bloomfile.Builder().to_bytes())
         yield lambda: (live.add("a"), live.add_many(KEYS), live.add_digests(digests), live.info())
-        yield lambda: bloomfile.LiveFilter.in_memory(100).add_many(KEYS)
+        yield lambda: bloomfile.Filter.memory(100).add_many(KEYS)
         yield lambda: bloomfile.LiveFilter(live.path).close()
         yield lambda: bloomfile.fold(folded, f, replace=True)
         yield lambda: bloomfile.merge(merged, [f, path], replace=True)
@@ -61,20 +66,21 @@ class Leaks(Case):
         failing = [
             lambda: 5 in f, lambda: "\udc80" in f, lambda: f.contains_many(["a", 5]), lambda: f.contains_many(bad_keys()),
             lambda: f.contains_many(KEYS, out=bytearray(2)), lambda: f.contains_many(iter(KEYS), out=bytearray(2)),
-            lambda: f.contains_digests(b"123"), lambda: f.contains_digests(array.array("d", [1])),
+            lambda: memoryview(m), lambda: bool(m), lambda: m & f.contains_many(["a"]), lambda: bloomfile.Answers([1]), lambda: m[9],
+            lambda: m.fill_null(0), lambda: f.contains_digests(b"123"), lambda: f.contains_digests(array.array("d", [1])),
             lambda: f.contains_records(b"123", 2), lambda: f.contains_arrow(array.array("i", [0, 9]), b"a"),
-            lambda: f.contains_many(layout(["a"], "u", b"\0", null_count=1)),
+            lambda: f.contains_many(layout(["a"], "u", b"\0", null_count=1), out=bytearray(1)),
             lambda: f.contains_many(MadeStream([arrow], error=5)), lambda: bloomfile.Filter(odd), lambda: bloomfile.Filter("/none"),
             lambda: bloomfile.Filter(path, verify=5), lambda: bloomfile.Filter.from_bytes(b"no"), lambda: bloomfile.Filter.from_fd(10**6),
             lambda: bloomfile.Builder(spool="/none", layout="x"), lambda: bloomfile.Builder(spool="x", label="a" * 200),
             lambda: bloomfile.build(path, bad_keys()), lambda: bloomfile.build(path, KEYS), lambda: f.seal_to(path),
             lambda: bloomfile.LiveFilter(path), lambda: bloomfile.LiveFilter.create(path, 10), lambda: live.rescue(path),
-            lambda: bloomfile.LiveFilter.in_memory(), lambda: bloomfile.merge(merged, [f]), lambda: bloomfile.merge(merged, [5]),
+            lambda: bloomfile.Filter.memory(), lambda: bloomfile.merge(merged, [f]), lambda: bloomfile.merge(merged, [5]),
             lambda: bloomfile.merge(merged, [f, odd]), lambda: bloomfile.patch(merged, f, odd), lambda: f.__init__(path)]
 
         def fail():
             for work in failing:
-                with contextlib.suppress(TypeError, ValueError, KeyError, OSError, bloomfile.Error):
+                with contextlib.suppress(TypeError, ValueError, LookupError, OSError, BufferError, bloomfile.Error):
                     work()
                     raise AssertionError("it did not fail")
         yield fail

@@ -33,7 +33,7 @@ class Adding(Case):
 
     def test_watermark_is_recorded_by_sync(self):
         f = self.live()
-        self.assertEqual(f.info().watermark, bytes(32))
+        self.assertEqual(f.info().watermark, b"")
         f.sync(watermark=b"block 7")
         f.sync()
         self.assertEqual(f.info().watermark, b"block 7".ljust(32, b"\0"))
@@ -57,7 +57,7 @@ class Adding(Case):
         with self.assertRaises(errors.EABSENT):
             f.remove("a")
         with self.assertRaises(errors.ENOTCOUNTING):
-            bloomfile.LiveFilter.in_memory(10).remove("a")
+            bloomfile.Filter.memory(10).remove("a")
         f.seal_to(self.path)
         bloomfile.project(self.folder / "classic.bloom", self.path)
         with bloomfile.Filter(self.folder / "classic.bloom") as g:
@@ -102,7 +102,7 @@ class Adding(Case):
                 "digests": lambda f, out: f.add_digests(bloomfile.hash_many(keys), out=out),
                 "records": lambda f, out: f.add_records(b"".join(b"%05d" % i for i in range(100_000)), 5, out=out)}
         for name, add in ways.items():
-            with self.subTest(name), bloomfile.LiveFilter.in_memory(50_000, 0.01) as f:
+            with self.subTest(name), bloomfile.Filter.memory(50_000, 0.01) as f:
                 out = bytearray(len(keys))
                 with self.assertRaises(errors.EFULL) as raised:
                     add(f, out)
@@ -127,7 +127,7 @@ class Adding(Case):
             self.assertRaises(errors.EFULL, f.add_many, [b"new %d" % i for i in range(100)])
         with bloomfile.LiveFilter(self.path, over_capacity=True) as f:
             f.add_many([b"new %d" % i for i in range(100)])
-        with bloomfile.LiveFilter.in_memory(1000, 0.01, over_capacity=True) as f:
+        with bloomfile.Filter.memory(1000, 0.01, over_capacity=True) as f:
             f.add_many(keys)
         for accepts in False, True:
             with bloomfile.Builder(0.01, capacity=1000, over_capacity=accepts) as b:
@@ -148,8 +148,8 @@ class Adding(Case):
         self.assertRaises(LookupError, f.add_many, keys(), out=out)
         self.assertEqual(out, bytes(32_768) + b"\1" * (50_000 - 32_768))
 
-    def test_in_memory(self):
-        f = bloomfile.LiveFilter.in_memory(1000, 0.001, layout="classic")
+    def test_memory(self):
+        f = bloomfile.Filter.memory(1000, 0.001, layout="classic")
         f.add("a")
         with bloomfile.Filter.from_bytes(f.to_bytes()) as g:
             self.assertEqual(g.contains_many(["a", "b"]), b"\1\0")
@@ -157,7 +157,7 @@ class Adding(Case):
         self.assertIsNone(f.path)
         with bloomfile.Filter(self.path) as g:
             self.assertIn("a", g)
-        self.assertRaises(errors.EVALUE, bloomfile.LiveFilter.in_memory)
+        self.assertRaises(errors.EVALUE, bloomfile.Filter.memory)
 
     def test_after_sealing_it_is_read(self):
         f = self.live()
@@ -195,7 +195,7 @@ class Adding(Case):
                 (TypeError, {"generations": 3, "every": "1d"}), (OverflowError, {"generations": 3, "every": -5}),
                 (errors.EVALUE, {"every": 60}), (TypeError, {"threads": 2}), (errors.ESERIES, {"grow": True, "layout": "counting"})]:
             with self.subTest(params), self.assertRaises((error, errors.EVALUE) if error is errors.ESERIES else error):
-                bloomfile.LiveFilter.in_memory(100, **params)
+                bloomfile.Filter.memory(100, **params)
 
 
 class Beside(Case):

@@ -30,7 +30,7 @@ class Misuse(Case):
         keys = [view[i:i + 8] for i in range(0, 8 * n, 8)]
         self.assertEqual(bytes(self.filter.contains_many(keys, out=view[7 * n:])), b"\1" * n)
         memory[:] = b"".join(KEYS)
-        with bloomfile.LiveFilter.in_memory(n, 1e-9) as live:
+        with bloomfile.Filter.memory(n, 1e-9) as live:
             self.assertEqual(bytes(live.add_many(iter(keys), out=view[7 * n:])), b"\1" * n)
             self.assertEqual(sum(live.contains_many(KEYS)), n)
 
@@ -62,7 +62,7 @@ class Misuse(Case):
             def __iter__(self):
                 return iter(["left", "right"])
 
-        with bloomfile.LiveFilter.in_memory(10, 1e-9) as live:
+        with bloomfile.Filter.memory(10, 1e-9) as live:
             live.add_many(Lowered(["APPLE", "PEAR"]))
             live.add_many(Pair((1, 2)))
             self.assertEqual(live.contains_many(["apple", "pear", "left", "right"]), b"\1" * 4)

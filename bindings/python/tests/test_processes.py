@@ -109,7 +109,7 @@ class Fork(Alone):
             self.assertEqual(g.add_many(["parent", "child", "parent again", "neither"]), b"\0\0\0\1")
 
     def test_a_child_adds_to_memory(self):
-        f = bloomfile.LiveFilter.in_memory(1000)
+        f = bloomfile.Filter.memory(1000)
         self.assertEqual(in_child(lambda: f.add("child")), 0)
         self.assertIn("child", f)
 
@@ -162,7 +162,7 @@ class Fork(Alone):
         b.close()
 
     def test_a_child_born_while_keys_are_added(self):
-        b, f = bloomfile.Builder(memory=1 << 20), bloomfile.LiveFilter.in_memory(100_000, sole_adder=True)
+        b, f = bloomfile.Builder(memory=1 << 20), bloomfile.Filter.memory(100_000, sole_adder=True)
         for adder in b.add_many, f.add_many:
             home, children = os.getpid(), []
 

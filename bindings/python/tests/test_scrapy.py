@@ -98,7 +98,7 @@ class DupeFilter(unittest.TestCase):
         self.assertTrue(all(map(seen.request_seen, map(str, range(20_000)))))
         seen.close("finished")
         with bloomfile.Filter("seen.bloom") as made:
-            self.assertEqual(made.info().series_fpr, 1e-9)
+            self.assertEqual(made.fpr, 1e-9)
             self.assertLessEqual(made.measure().fpr, 2e-9)
 
     def test_a_filter_in_doubt_is_an_error_and_no_lost_request(self):

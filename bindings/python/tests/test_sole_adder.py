@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""in_memory(sole_adder=True): nothing that Python lets happen breaks what it promises the library."""
+"""memory(sole_adder=True): nothing that Python lets happen breaks what it promises the library."""
 
 import os
 import threading
@@ -12,13 +12,13 @@ from support import Case
 
 class SoleAdder(Case):
     def make(self, capacity=310_000, **params):
-        f = bloomfile.LiveFilter.in_memory(capacity, 0.001, sole_adder=True, **params)
+        f = bloomfile.Filter.memory(capacity, 0.001, sole_adder=True, **params)
         self.addCleanup(f.close)
         return f
 
     def test_same_answers_and_bits(self):
         keys = [b"%d" % (i % 5000) for i in range(12000)]
-        f, g = self.make(), bloomfile.LiveFilter.in_memory(310_000, 0.001)
+        f, g = self.make(), bloomfile.Filter.memory(310_000, 0.001)
         self.assertEqual(f.add_many(keys), g.add_many(keys))
         self.assertEqual([f.add(key) for key in (b"x", b"x")], [True, False])
         g.add(b"x")

@@ -20,6 +20,11 @@ def declared(name):
     return {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
+def documented(body):
+    """The functions of a stub; of overloads, the first."""
+    return {node.name: node for node in reversed(body) if isinstance(node, ast.FunctionDef)}
+
+
 def parameters(node):
     """[(name, kind, default)] of a function's definition; of overloads, the last one counts."""
     a = node.args
@@ -38,7 +43,17 @@ def found(function):
             for p in inspect.signature(function).parameters.values() if p.name not in ("self", "type")]
 
 
+def plain(doc):
+    """Its words: lines are as long as each place has room for."""
+    return " ".join(doc.split())
+
+
 class Stubs(unittest.TestCase):
+    def document(self, name, node, doc):
+        """Editors show the docstrings of stubs; of overloads, the first has it."""
+        if doc and not name.startswith("_"):
+            self.assertEqual(plain(ast.get_docstring(node) or ""), plain(doc), f"the stub of {name}")
+
     def compare(self, function, node):
         expected = [p for p in parameters(node) if p[0] != "out"]
         got = [p for p in found(function) if p[0] != "out"]
@@ -48,12 +63,15 @@ class Stubs(unittest.TestCase):
 
     def test_classes(self):
         stubs = declared("_core.pyi")
-        for kind in _core.Filter, _core.LiveFilter, _core.Builder:
+        for kind in _core.Answers, _core.Filter, _core.LiveFilter, _core.Builder:
+            self.document(kind.__name__, stubs[kind.__name__], kind.__doc__)
+            for name, node in documented(stubs[kind.__name__].body).items():
+                self.document(name, node, getattr(kind, name).__doc__)
             functions = {node.name: node for node in stubs[kind.__name__].body if isinstance(node, ast.FunctionDef)}
             there = {name for name in vars(kind) if not name.startswith("_")}
-            self.assertEqual(there - set(functions), {"close"} if kind is _core.LiveFilter else set())
+            self.assertEqual(there - set(functions), {"close", "memory"} if kind is _core.LiveFilter else set())
             self.assertEqual({name for name in functions if not name.startswith("_")} - there, set())
-            self.compare(kind, functions["__init__"])
+            self.compare(kind, functions["__new__" if kind is _core.Answers else "__init__"])
             for name in there & set(functions):
                 if callable(getattr(kind, name)):
                     self.compare(getattr(kind, name), functions[name])
@@ -63,12 +81,14 @@ class Stubs(unittest.TestCase):
         stubs = declared("_core.pyi")
         for name in "hash", "hash_many", "hash_records", "size_for", "slice_of", "split_digests", "unlink":
             self.compare(getattr(_core, name), stubs[name])
+            self.document(name, documented(ast.parse((FOLDER / "_core.pyi").read_text(encoding="utf-8")).body)[name], getattr(_core, name).__doc__)
         self.assertEqual({name for name, value in vars(_core).items() if callable(value)},
                          {name for name in stubs if name[0] != "_"})
 
     def test_the_package(self):
         stubs = declared("__init__.pyi")
         for name, node in stubs.items():
+            self.document(name, node, getattr(bloomfile, name).__doc__)
             if name != "build":  # which spells out what Builder takes
                 self.compare(getattr(bloomfile, name), node)
         both = {p[:2] for p in parameters(stubs["build"])} - {("path", ""), ("keys", ""), ("replace", "*"), ("allow_empty", "*")}
@@ -82,7 +102,7 @@ class Stubs(unittest.TestCase):
     def test_what_is_seen(self):
         """Nothing of others, and nothing that hides Python's own from those who import all."""
         public = {name for name in dir(bloomfile) if not name.startswith("_")}
-        self.assertEqual(public - {"records", "dask"}, set(bloomfile.__all__) | {"hash"})
+        self.assertEqual(public - {"records", "columns", "dask"}, set(bloomfile.__all__) | {"hash"})
         self.assertEqual(set(bloomfile.__all__) & set(dir(builtins)), set())
 
     @unittest.skipUnless(importlib.util.find_spec("dask"), "without dask")

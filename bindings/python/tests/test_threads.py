@@ -198,7 +198,7 @@ class Turns(Case):
     MANY = 20_000  # batches: no test makes so many, unless a thread waits in vain
 
     def kinds(self):
-        sole = bloomfile.LiveFilter.in_memory(10**6, sole_adder=True)
+        sole = bloomfile.Filter.memory(10**6, sole_adder=True)
         self.addCleanup(sole.close)
         return bloomfile.Builder(), sole
 
@@ -309,7 +309,7 @@ class Gil(Case):
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
         sys.setswitchinterval(1000)  # nobody is asked to give it up
-        f, live = self.build(KEYS), bloomfile.LiveFilter.in_memory(1000)
+        f, live = self.build(KEYS), bloomfile.Filter.memory(1000)
         for work in (f.contains_digests, live.add_digests, lambda digests: live.contains_records(digests, 8),
                      bloomfile.Builder().add_digests):
             for more in range(6):  # until it takes long enough

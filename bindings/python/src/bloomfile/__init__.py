@@ -11,33 +11,55 @@ A key is a str, which is its UTF-8, as the tools read lines; an int, of 8 bytes 
 which of them its keys are. A lookup of another kind raises EKEYKIND, a TypeError, where the answer would always be "no".
 """
 
+import collections.abc as _abc
 import contextlib as _contextlib
+import functools as _functools
+import inspect as _inspect
 import os as _os
 import warnings as _warnings
 
 from . import _core, errors
-from ._core import (Builder, Filter, LiveFilter, hash, hash_many, hash_records,
+from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_records,
                     library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
-from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement, Size
+from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size
 
 # Without `hash`, which would hide Python's own from whoever imports all.
 __all__ = [
-    "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
+    "Answers", "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Header", "Info", "Inspection", "LiveFilter",
     "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",
     "hash_many", "hash_records", "inspect", "join", "library_version", "merge", "patch", "project", "size_for", "slice_of",
     "split_digests", "unlink",
 ]
 
+_abc.Sequence.register(Answers)  # polars takes a sequence of bools as a mask
+
 _OPS = {"union": 1, "intersection": 2}
 
 
+def _strict(function):
+    """A keyword that the function does not have raises a TypeError that lists the keywords that it has."""
+    names = [p.name for p in _inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    known = names if len(names) == len(_inspect.signature(function).parameters) else names + _BUILDER
+
+    @_functools.wraps(function)
+    def checked(*args, **keywords):
+        for name in keywords.keys() - known:
+            raise TypeError(f"{function.__name__}() has no keyword {name!r}; it has {', '.join(known)}")
+        return function(*args, **keywords)
+    return checked
+
+
+_BUILDER = [name for name in _inspect.signature(Builder).parameters if name != "fpr"]
+
+
+@_strict
 def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
     """Makes a sealed filter of all keys at path, and opens it. params: those of Builder.
 
-    If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If it is above twice the
-    target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
-    replaces an empty filter alone, unless allow_empty: a source without keys has mostly failed.
+    If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If the rate is above twice
+    the target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
+    replaces only an empty filter, unless allow_empty is true: most often its source has failed.
     """
     with Builder(fpr, **params) as builder:
         builder.add_many(keys)
@@ -48,7 +70,7 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
 
 
 def _is_worth_keeping(path):
-    """Whether something would be lost with the file of that name."""
+    """Whether replacing the file at path could lose keys."""
     try:
         with Filter(path) as old:
             info = old.info()
@@ -68,7 +90,7 @@ def _check_not_empty(path, keys):
 def _checked(built):
     """What build() returns, after a warning to its caller if there are too many keys for size and rate."""
     try:
-        _warn_if_too_many(built.path, built.info())
+        _warn_if_too_many(built.path, built._header())
     except Warning:
         built.close()
         raise
@@ -95,7 +117,7 @@ def _warn_if_too_many(path, info):
     rate = _expected_rate(info, info.keys, info.bits)
     if rate > promised:
         _warnings.warn(f"{errors._printable(path)}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",
-                       stacklevel=4)
+                       stacklevel=5)
 
 
 @_contextlib.contextmanager
@@ -106,14 +128,15 @@ def _opened(sources):
                     for source in sources)
 
 
+@_strict
 def fold_plan(src, more=0):
-    """What folding by each possible factor would make, and then `more` further keys."""
+    """Returns what folding by each possible factor would make, and the rate after `more` more keys."""
     with _opened([src]) as opened:
         return [FoldChoice(*choice) for choice in _core.fold_plan(opened, more)]
 
 
 def _factor(dst, filters, max_fpr):
-    """The greatest factor whose result keeps the rate; 1 if none keeps the one that was promised."""
+    """The greatest factor whose result keeps max_fpr, or the target rate; 1 if no factor keeps the target rate."""
     limit = filters[0].info().fpr if max_fpr is None else max_fpr
     factors = [factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= limit]
     if not factors and max_fpr is not None:
@@ -121,8 +144,9 @@ def _factor(dst, filters, max_fpr):
     return max(factors, default=1)
 
 
+@_strict
 def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
-    """Writes a filter made smaller by a factor; None: as small as max_fpr, or its promised rate, allows."""
+    """Writes a smaller filter. factor: None makes it as small as max_fpr, or its target rate, allows."""
     if factor is not None and max_fpr is not None:
         raise TypeError("factor and max_fpr exclude each other")
     with _opened([src]) as opened:
@@ -134,8 +158,9 @@ def _check_several(name, filters):
         raise TypeError(f"{name} are several filters: put one into a list")
 
 
+@_strict
 def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", watermark=b"", replace=False):
-    """Unites filters, or intersects them by op="intersection"."""
+    """Writes the union of filters, or with op="intersection" their intersection."""
     _check_several("srcs", srcs)
     if op not in _OPS:
         raise ValueError(f"op is 'union' or 'intersection', not {op!r}")
@@ -143,8 +168,9 @@ def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", w
         _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, watermark, replace)
 
 
+@_strict
 def join(dst, slices, *, accept_incomplete=False, replace=False):
-    """Writes the filter that slices, in any order, make: byte for byte that of one build of all keys.
+    """Writes the filter that slices, in any order, make: byte for byte what one build of all keys makes.
 
     A slice leaves out keys that belong to another slice. EINCOMPLETE is raised if such keys may be in no slice, because the
     slices were not all made from the same keys; accept_incomplete joins them all the same.
@@ -154,20 +180,23 @@ def join(dst, slices, *, accept_incomplete=False, replace=False):
         _core.join(dst, opened, accept_incomplete, replace)
 
 
+@_strict
 def project(dst, src, *, replace=False):
-    """Writes a counting filter as a classic one, of a quarter of the size."""
+    """Writes a counting filter as a classic filter, which is a quarter of the size."""
     with _opened([src]) as opened:
         _core.project(dst, opened, replace)
 
 
+@_strict
 def delta(dst, base, result, *, threads=1, replace=False):
-    """Writes the patch that makes `result` of `base`."""
+    """Writes the patch that turns `base` into `result`."""
     with _opened([base, result]) as opened:
         _core.delta(dst, opened, threads, replace)
 
 
+@_strict
 def patch(dst, base, patch, *, threads=1, replace=False):
-    """Writes what a patch, a path or an open binary file, makes of `base`."""
+    """Applies a patch, a path or an open binary file, to `base`, and writes the result."""
     with _contextlib.ExitStack() as stack:
         if isinstance(patch, (str, bytes, _os.PathLike)):
             patch = stack.enter_context(open(patch, "rb", buffering=0))
@@ -176,8 +205,9 @@ def patch(dst, base, patch, *, threads=1, replace=False):
         _core.patch(dst, opened, fd, threads, replace)
 
 
+@_strict
 def inspect(path):
-    """What the header of a file says, whole or damaged, and what is wrong with it. Reads no body."""
+    """Reads the header of a file, intact or damaged. Returns its fields and its faults."""
     with open(path, "rb", buffering=0) as file:
         size = _os.fstat(file.fileno()).st_size
         head = file.read(4096)

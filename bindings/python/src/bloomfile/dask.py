@@ -27,7 +27,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
+from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
                inspect, join, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
@@ -329,6 +329,7 @@ def _publish(path, files, bits, replace):
     join(path, files, replace=replace)
 
 
+@_strict
 def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
           bits=0, hashes=0, seed=0, label=None, tag=b"", key_kind=None, threads=1, memory=0, spool=None, over_capacity=False):
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
@@ -457,6 +458,7 @@ def _ask_series(series, path, call):
     return pandas.Series(_ask(series, path), index=series.index, name=series.name, dtype="boolean")
 
 
+@_strict
 def contains(keys, path):
     """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
 

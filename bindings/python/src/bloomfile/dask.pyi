@@ -1,14 +1,31 @@
 # SPDX-License-Identifier: MIT
-from _typeshed import ReadableBuffer, StrOrBytesPath
+# pyright: reportPrivateUsage=false
+from _typeshed import StrOrBytesPath
 from typing import Any
 
-from ._core import Filter, _KeyKind, _Layout
+from ._core import Filter, _Buffer, _KeyKind, _Layout
 
 __all__ = ["build", "contains"]
 
 def build(keys: Any, path: StrOrBytesPath, fpr: float | None = None, *, capacity: int | None = None, column: Any = None,
           slices: int | None = None, replace: bool = False, allow_empty: bool = False, layout: _Layout | None = None,
-          bits: int = 0, hashes: int = 0, seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"", key_kind: _KeyKind | None = None,
+          bits: int = 0, hashes: int = 0, seed: int = 0, label: str | None = None, tag: _Buffer = b"", key_kind: _KeyKind | None = None,
           threads: int = 1, memory: int = 0, spool: StrOrBytesPath | None = None,
-          over_capacity: bool = False) -> Filter: ...
-def contains(keys: Any, path: StrOrBytesPath) -> Any: ...
+          over_capacity: bool = False) -> Filter:
+    """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
+
+    keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
+    objects, partitions of keys. key_kind: None: the first key's; another kind raises EKEYKIND. capacity: of different keys; None
+    counts them. slices: tasks that write the filter. Its layout is 'blocked'; a single task makes any other layout. The other
+    parameters are those of Builder, for each such task.
+
+    What happens with more keys than `capacity`, and with none, is as in bloomfile.build().
+
+    Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
+    fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
+    """
+def contains(keys: Any, path: StrOrBytesPath) -> Any:
+    """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
+
+    Each process maps the file at path once. Damage makes answers True, and is a DamageWarning, which a client hears, too.
+    """

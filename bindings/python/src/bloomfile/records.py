@@ -1,18 +1,45 @@
 # SPDX-License-Identifier: MIT
-"""What bloomfile tells of filters, and what the extension needs of Python."""
+"""Results with several fields, and the parts of Filter that are written in Python."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 class DamageWarning(UserWarning):
-    """A filter that had met damage was closed, and nobody had asked for its status."""
+    """A filter that had met damage was closed, and its status was never read."""
 
     __module__ = "bloomfile"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Info:
-    """What a header says: the fields of struct bloomfile_info."""
+    """A filter's size, keys and state."""
+
+    layout: str | int
+    state: str | int
+    keys: int
+    keys_estimated: bool
+    capacity: int
+    fpr: float
+    key_kind: str | int | None
+    key_size: int
+    bits: int
+    hashes: int
+    ones: int
+    image_size: int
+    seed: int
+    label: str
+    tag: bytes
+    watermark: bytes
+    writers: int
+    layers: int
+    generations: int
+    period: int
+
+
+@dataclass(frozen=True)
+class Header(Info):
+    """All that a header says: the fields of struct bloomfile_info. `bad_pages` and the fields from `heap_size` on describe an open
+    filter, and are 0 in what inspect() returns."""
 
     version: int
     header_size: int
@@ -20,42 +47,22 @@ class Info:
     ro_compat: int
     incompat: int
     provenance: int
-    layout: str | int
     hash_id: int
-    hashes: int
-    state: str | int
-    bits: int
     bits_unfolded: int
-    seed: int
     self_test: int
     body_offset: int
     body_size: int
-    image_size: int
     pages: int
-    capacity: int
-    fpr: float
     sequence: int
-    keys: int
-    ones: int
     overflow: int
     bad_pages: int
-    keys_estimated: bool
     body_crc: int
-    tag: bytes
     boot_id: bytes
     identity: bytes
-    watermark: bytes
-    label: str
-    writers: int
-    key_kind: str | int | None
-    key_size: int
-    layers: int
-    generations: int
     layer: int
     rest_size: int
     series: int
     series_fpr: float
-    period: int
     began: int
     first_block: int
     whole_blocks: int
@@ -106,10 +113,79 @@ class FoldChoice:
 class Inspection:
     """What the bytes of a header say, right or wrong, and what is wrong with them."""
 
-    info: Info
+    info: Header
     faults: tuple[Exception, ...]
+
+
+_CLASSES = {kind.__name__: (kind, [field.name for field in fields(kind)]) for kind in (Info, Header)}
+
+
+def make_info(name, numbers):
+    """An Info or a Header, by the fields of struct bloomfile_info."""
+    kind, names = _CLASSES[name]
+    if kind is Info:
+        numbers["fpr"] = numbers["series_fpr"] or numbers["fpr"]
+        for field in "tag", "watermark":
+            numbers[field] = numbers[field] if any(numbers[field]) else b""
+    return kind(*[numbers[field] for field in names])
 
 
 def reopen(kind, path, options):
     """Opens a pickled filter."""
     return kind(path, **options)
+
+
+def _size(number):
+    for unit in "bytes", "kB", "MB", "GB":
+        if number < 1000:
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if number >= 100 or unit == "bytes" else f"{number:.1f} {unit}"
+
+
+def describe(f):
+    """The repr of an open filter."""
+    info = f.info()
+    kind = f.kind
+    keys = f"{info.keys:,} of {info.capacity:,} keys" if info.keys < info.capacity else f"{info.keys:,} key{'s' * (info.keys != 1)}"
+    facts = [f"{keys} ({f'{kind}-byte records' if isinstance(kind, int) else kind})" if kind is not None else keys,
+             f"fpr {f.fpr:.2g}", _size(info.image_size), f.layout]
+    place = "in memory" if f.path is None else repr(f.path)
+    return f"<bloomfile.{type(f).__qualname__} {place}: {', '.join(map(str, facts))}>"
+
+
+def union(a, b):
+    return _merged(a, b, 1)
+
+
+def intersection(a, b):
+    return _merged(a, b, 2)
+
+
+def _merged(a, b, op):
+    from . import _core
+    return _core.Filter.from_bytes(_core.merge_to_bytes((a, b), op))
+
+
+def copy(f):
+    from ._core import Filter
+    return Filter.from_bytes(f.to_bytes())
+
+
+_SHAPE = ("layout", "bits", "hashes", "seed", "hash_id", "key_kind", "key_size", "first_block", "whole_blocks", "layers")
+
+
+def equal(a, b):
+    """Whether two filters give the same answers: they have the same shape, seed and kind of keys, and the same bits."""
+    if a is b:
+        return True
+    header, other = a._header(), b._header()
+    if any(getattr(header, name) != getattr(other, name) for name in _SHAPE):
+        return False
+    return _body(a) == _body(b)
+
+
+def _body(f):
+    from . import _core
+    image = f.to_bytes()
+    return image[_core.inspect(image[:4096], len(image))[0].body_offset:]

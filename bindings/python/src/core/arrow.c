@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The structs are those of the Arrow C data interface, whose layout is an ABI. An object gives them
- * in capsules. A consumer moves a struct out of its capsule and releases it at the end; a struct
- * whose `release` is NULL was moved or released before, and its other members mean nothing. */
+ * Takes keys from Arrow. A consumer moves a struct out of its capsule and releases it at the end.
+ */
 #include "arrow.h"
 
 #include <bloomfile.h>
+#include <stdlib.h>
 #include <string.h>
 
-struct arrow_schema {
-    const char *format;
-    const char *name, *metadata;
-    int64_t flags, n_children;
-    struct arrow_schema **children, *dictionary;
-    void (*release)(struct arrow_schema *);
-    void *private_data;
-};
-
-struct arrow_array {
-    int64_t length, null_count, offset;
-    int64_t n_buffers, n_children;
-    const void **buffers;
-    struct arrow_array **children, *dictionary;
-    void (*release)(struct arrow_array *);
-    void *private_data;
-};
-
-struct arrow_stream {
-    int (*get_schema)(struct arrow_stream *, struct arrow_schema *);
-    int (*get_next)(struct arrow_stream *, struct arrow_array *);
-    const char *(*get_last_error)(struct arrow_stream *);
-    void (*release)(struct arrow_stream *);
-    void *private_data;
-};
+#include "arrow_abi.h"
 
 /* ---- arrays */
 
@@ -40,16 +16,25 @@ static bool bit(const unsigned char *bits, int64_t i)
     return (bits[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/* A null is no key. Were it skipped, its answer would have to be made up. */
-static bool has_null(const struct arrow_array *array)
+/* A byte for each item, 0 for a null; NULL without nulls, or with an exception set. An array of
+ * format "n" has nulls alone, and no buffers. */
+static unsigned char *valid_of(const struct arrow_array *array, bool null)
 {
-    const unsigned char *valid = array->buffers[0];
-    if (valid == NULL || array->null_count == 0)
-        return array->null_count > 0;
-    for (int64_t i = array->offset; i < array->offset + array->length; i++)
-        if (!bit(valid, i))
-            return true;
-    return false;
+    const unsigned char *bits = null ? NULL : array->buffers[0];
+    const size_t n = (size_t)array->length;
+    if (n == 0 || (!null && (bits == NULL || array->null_count == 0)))
+        return NULL;
+    unsigned char *valid = malloc(n);
+    if (valid == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        valid[i] = bits != NULL && bit(bits, array->offset + (int64_t)i);
+    if (memchr(valid, 0, n) != NULL)
+        return valid;
+    free(valid);
+    return NULL;
 }
 
 /* Text or bytes, by offsets of 32 or 64 bits. The data's size is not told: it is as far as the last
@@ -123,19 +108,48 @@ static bool is_sound(const struct arrow_array *array, int64_t buffers)
            (array->length == 0 || array->buffers[1] != NULL);
 }
 
+static bool is_null_type(const char *format)
+{
+    return strcmp(format, "n") == 0;
+}
+
+/* What to do with a column whose items are not keys. */
+static const char *advice(const char *format, bool dictionary)
+{
+    if (dictionary)
+        return "dictionary-encoded or categorical: cast it to string";
+    switch (format[0]) {
+    case 'e':
+    case 'f':
+    case 'g':
+        return "floating-point: cast it to int64 or string";
+    case 'b':
+        return "boolean: cast it to int8 or string";
+    case 'd':
+        return "decimal: cast it to int64 or string";
+    case 't':
+        return "a date, a time or a duration: cast it to int64 or string (a date32 to int32)";
+    case '+':
+        return format[1] == 's' ? "a table or struct: pass one column" : "nested: flatten it";
+    default:
+        return "of another type: cast it to string, binary or int64";
+    }
+}
+
 static bool check(const char *format, const struct arrow_array *array, bool dictionary)
 {
     const int64_t buffers = buffers_of(format);
-    if (buffers == 0 || dictionary)
+    if (dictionary || (buffers == 0 && !is_null_type(format)))
         PyErr_Format(
             PyExc_TypeError,
-            "keys are Arrow arrays of strings, binary or integers, not of format '%s'%s (cast it)",
-            format, dictionary ? ", with a dictionary" : "");
-    else if (!is_sound(array, buffers))
+            "keys are strings, binary or integers; this Arrow array, of format '%s', is %s", format,
+            advice(format, dictionary));
+    else if (is_null_type(format) ? array->length < 0 : !is_sound(array, buffers))
         PyErr_SetString(PyExc_ValueError, "the Arrow array contradicts itself");
-    else if (has_null(array))
+    else if (!is_null_type(format) && array->null_count > 0 && array->buffers[0] == NULL)
         PyErr_SetString(PyExc_ValueError,
-                        "the array has nulls, which cannot be keys (drop them, or fill them)");
+                        "the Arrow array contradicts itself: it counts nulls, and "
+                        "does not say which");
     else
         return true;
     return false;
@@ -146,17 +160,19 @@ static bool take_array(const struct taker *taker, const struct arrow_schema *sch
 {
     static const uint64_t none[1];
     const char *format = schema->format;
+    const bool null = is_null_type(format);
     struct source s = { .n = (size_t)array->length };
     if (!check(format, array, schema->dictionary != NULL))
         return false;
     s.size = integer_size(format) | fixed_size(format);
-    s.kind = integer_size(format) > 0        ? BLOOMFILE_KEYS_INTEGERS
+    s.kind = null                            ? 0
+             : integer_size(format) > 0      ? BLOOMFILE_KEYS_INTEGERS
              : format[0] == 'w'              ? BLOOMFILE_KEYS_FIXED
              : strpbrk(format, "uU") != NULL ? BLOOMFILE_KEYS_TEXT
                                              : BLOOMFILE_KEYS_BYTES;
     if (!take_admits(taker, &s, output->done))
         return false;
-    if (s.n == 0) /* its buffers need not be there */
+    if (s.n == 0 || null) /* its buffers need not be there */
         s.digests = none;
     else if (format[0] == 'v')
         by_views(&s, array);
@@ -167,7 +183,13 @@ static bool take_array(const struct taker *taker, const struct arrow_schema *sch
         s.sign = format[0] >= 'a';
         s.items = (const unsigned char *)array->buffers[1] + (size_t)array->offset * s.size;
     }
-    return take_source(taker, &s, output);
+    unsigned char *valid = valid_of(array, null);
+    if (valid == NULL && PyErr_Occurred() != NULL)
+        return false;
+    s.valid = valid;
+    const bool good = take_source(taker, &s, output);
+    free(valid);
+    return good;
 }
 
 /* ---- structs that are lent once */
@@ -252,7 +274,7 @@ static PyObject *batch_stream(const struct taker *taker, PyObject *capsule, PyOb
     output_none(&output);
     if (!move_stream(&stream, capsule))
         return output_fail(out, taker->width);
-    if (taker->width == 0 || output_begin(&output, out, OUTPUT_UNKNOWN, taker->width))
+    if (taker->width == 0 || output_begin(&output, taker->state, out, OUTPUT_UNKNOWN, taker->width))
         result =
             output_end(&output, output_keep_apart(&output) && take_stream(taker, &stream, &output));
     RELEASE(&stream);
@@ -289,7 +311,7 @@ static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject
     if (!move_array(&schema, &array, pair))
         return output_fail(out, taker->width);
     const size_t n = array.length > 0 ? (size_t)array.length : 0;
-    if (taker->width == 0 || output_begin(&output, out, n, taker->width))
+    if (taker->width == 0 || output_begin(&output, taker->state, out, n, taker->width))
         result = output_end(&output, output_keep_apart(&output) &&
                                          take_array(taker, &schema, &array, &output));
     RELEASE(&array);

@@ -5,8 +5,11 @@
 
 #include <bloomfile.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arrow.h"
+#include "convert.h"
+#include "items.h"
 #include "key.h"
 
 #define AHEAD 24     /* keys: so far before one is hashed, its lines are requested */
@@ -28,7 +31,8 @@ PyObject *batch_source(const struct taker *taker, struct source *source, PyObjec
     output_none(&output);
     if (!is_open(taker) || !take_admits(taker, source, 0)) {
         output_fail(out, taker->width);
-    } else if (taker->width == 0 || output_begin(&output, out, source->n, taker->width)) {
+    } else if (taker->width == 0 ||
+               output_begin(&output, taker->state, out, source->n, taker->width)) {
         const bool apart =
             !output.given || !source_overlaps(source, output.bytes, (size_t)output.view.len);
         if (apart)
@@ -44,10 +48,13 @@ PyObject *batch_source(const struct taker *taker, struct source *source, PyObjec
 /* ---- objects */
 
 struct objects {
-    PyObject *list;   /* a list or tuple; else NULL */
-    PyObject *others; /* an iterator; else NULL */
+    PyObject *list;    /* a list or tuple; else NULL */
+    PyObject *others;  /* an iterator; else NULL */
+    const char *items; /* pointers to objects, in the memory of an array; else NULL */
+    Py_ssize_t stride; /* bytes from one of these to the next */
     bool tuple;
-    Py_ssize_t next, size; /* of the list */
+    bool nulls;            /* None, NaN and NA are nulls; else they are not keys */
+    Py_ssize_t next, size; /* of the list or the array */
     bool ended;
 };
 
@@ -59,12 +66,31 @@ static void request(const PyObject *object)
     __builtin_prefetch((const void *)((uintptr_t)object + 48));
 }
 
+/* Of an array that is not empty. NumPy's arrays of objects begin with NULL, which is None. */
+static PyObject *array_item(const struct objects *o, Py_ssize_t i)
+{
+    PyObject *object;
+    memcpy(&object, o->items + i * o->stride, sizeof object);
+    return object != NULL ? object : Py_None;
+}
+
+static PyObject *next_of_array(struct objects *o)
+{
+    if (o->next == o->size)
+        return NULL;
+    if (o->size - o->next > AHEAD)
+        request(array_item(o, o->next + AHEAD));
+    return Py_NewRef(array_item(o, o->next++));
+}
+
 /* A new reference; NULL at the end, or with an exception set. A list that is changed meanwhile, by
  * another thread or a key's own buffer, would get answers for other keys. */
 static PyObject *next_object(struct objects *o)
 {
     if (o->others != NULL)
         return PyIter_Next(o->others);
+    if (o->items != NULL)
+        return next_of_array(o);
     if (!o->tuple && PyList_Size(o->list) != o->size) {
         PyErr_SetString(PyExc_RuntimeError, "the list changed its size during the call");
         return NULL;
@@ -77,20 +103,59 @@ static PyObject *next_object(struct objects *o)
     return Py_XNewRef(get(o->list, o->next++));
 }
 
-/* false: an exception is set. */
-static bool hash_objects(const struct taker *taker, struct objects *o, uint64_t *digests,
-                         size_t most, size_t *count, size_t done)
+/* Digests of some objects, and with nulls a byte for each that is 0 for a null. */
+struct chunk {
+    uint64_t *digests;
+    unsigned char *valid;
+    size_t most; /* keys that it has room for */
+    bool nulls;  /* `valid` has a 0 */
+};
+
+/* What pandas has for a value that is missing. */
+static bool is_missing(PyObject *object)
 {
-    for (*count = 0; *count < most; ++*count) {
+    if (object == Py_None)
+        return true;
+    if (PyFloat_Check(object)) {
+        const double value = PyFloat_AsDouble(object);
+        return value != value;
+    }
+    if (PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object))
+        return false;
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    const bool missing = name != NULL && (PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
+                                          PyUnicode_CompareWithASCIIString(name, "NaTType") == 0);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return missing;
+}
+
+static void mark_null(struct chunk *chunk, size_t i)
+{
+    if (!chunk->nulls)
+        memset(chunk->valid, 1, chunk->most);
+    chunk->nulls = true;
+    chunk->valid[i] = 0;
+}
+
+/* false: an exception is set. */
+static bool hash_objects(const struct taker *taker, struct objects *o, struct chunk *chunk,
+                         size_t *count, size_t done)
+{
+    chunk->nulls = false;
+    for (*count = 0; *count < chunk->most; ++*count) {
         struct key key;
         PyObject *object = next_object(o);
         if (object == NULL) {
             o->ended = true;
             return PyErr_Occurred() == NULL;
         }
-        bool good = key_get(&key, object);
-        if (good) {
-            good = take_hash(taker, &key, &digests[*count], done);
+        bool good;
+        if (o->nulls && Py_TYPE(object) != &PyUnicode_Type && is_missing(object)) {
+            mark_null(chunk, *count);
+            good = true;
+        } else if ((good = key_get(&key, object))) {
+            good = take_hash(taker, &key, &chunk->digests[*count], done);
             key_drop(&key);
         }
         Py_DECREF(object);
@@ -102,16 +167,22 @@ static bool hash_objects(const struct taker *taker, struct objects *o, uint64_t 
 
 static bool take_objects(const struct taker *taker, struct objects *o, struct output *output)
 {
-    const size_t most = o->list != NULL && (size_t)o->size < CHUNK ? (size_t)o->size + 1 : CHUNK;
-    uint64_t *digests = malloc(most * sizeof *digests);
-    struct source source = { .digests = digests };
-    bool good = digests != NULL;
+    struct chunk chunk = { .most = o->others == NULL && (size_t)o->size < CHUNK
+                                       ? (size_t)o->size + 1
+                                       : CHUNK };
+    chunk.digests = malloc(chunk.most * sizeof *chunk.digests);
+    chunk.valid = malloc(chunk.most);
+    struct source source = { .digests = chunk.digests };
+    bool good = chunk.digests != NULL && chunk.valid != NULL;
     if (!good)
         PyErr_NoMemory();
-    while (good && !o->ended)
-        good = hash_objects(taker, o, digests, most, &source.n, output->done) &&
-               take_source(taker, &source, output);
-    free(digests);
+    while (good && !o->ended) {
+        good = hash_objects(taker, o, &chunk, &source.n, output->done);
+        source.valid = chunk.nulls ? chunk.valid : NULL;
+        good = good && take_source(taker, &source, output);
+    }
+    free(chunk.digests);
+    free(chunk.valid);
     return good;
 }
 
@@ -119,14 +190,104 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
 {
     struct output output;
     output_none(&output);
-    const size_t n = o->list != NULL ? (size_t)o->size : OUTPUT_UNKNOWN;
-    if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
+    const size_t n = o->others == NULL ? (size_t)o->size : OUTPUT_UNKNOWN;
+    if (taker->width > 0 && !output_begin(&output, taker->state, out, n, taker->width))
         return NULL;
     return output_end(&output, output_keep_apart(&output) && take_objects(taker, o, &output));
 }
 
+/* ---- columns */
+
+/* An array of objects in one dimension: NumPy's. false: it is another object. */
+static bool hold_objects(PyObject *array, Py_buffer *view)
+{
+    if (!PyObject_CheckBuffer(array))
+        return false;
+    if (PyObject_GetBuffer(array, view, PyBUF_FULL_RO) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    if (view->ndim == 1 && items_are(view, sizeof(PyObject *), "O") && view->suboffsets == NULL)
+        return true;
+    PyBuffer_Release(view);
+    return false;
+}
+
+static PyObject *batch_array(const struct taker *taker, const Py_buffer *view, bool nulls,
+                             PyObject *out)
+{
+    struct objects o = { .items = view->buf,
+                         .stride = view->strides != NULL ? view->strides[0] : view->itemsize,
+                         .size = view->shape[0],
+                         .nulls = nulls };
+    if (o.size == 0)
+        o.items = (const char *)&o; /* never read; an empty array may have no memory */
+    return batch_objects(taker, &o, out);
+}
+
+/* Integers, with a bool for each that is missing. */
+static PyObject *batch_masked(const struct taker *taker, struct source *integers, PyObject *missing,
+                              PyObject *out)
+{
+    Py_buffer view;
+    PyObject *result = NULL;
+    if (PyObject_GetBuffer(missing, &view, PyBUF_FULL_RO) == 0) {
+        unsigned char *valid = malloc(integers->n + 1);
+        const bool fits = items_are(&view, 1, "?B") && (size_t)view.len == integers->n &&
+                          PyBuffer_IsContiguous(&view, 'C');
+        for (size_t i = 0; fits && valid != NULL && i < integers->n; i++)
+            valid[i] = ((const unsigned char *)view.buf)[i] == 0;
+        integers->valid = valid;
+        PyBuffer_Release(&view);
+        if (fits && valid != NULL)
+            result = batch_source(taker, integers, out);
+        else if (fits)
+            PyErr_NoMemory();
+        else
+            PyErr_SetString(PyExc_ValueError, "the column and its mask differ in size");
+        if (!fits || valid == NULL)
+            source_end(integers);
+        free(valid);
+        return result;
+    }
+    source_end(integers);
+    return NULL;
+}
+
+/* Asks bloomfile.columns what a column or array of pandas or NumPy holds: (what to take instead,
+ * the mask of its nulls or None, whether its objects may be nulls), or None. NULL: an exception is
+ * set. */
+static PyObject *plain(const struct taker *taker, PyObject *keys)
+{
+    struct state *state = taker->state;
+    if (!PyObject_HasAttrString(keys, "dtype") && !PyObject_HasAttrString(keys, "columns"))
+        return Py_NewRef(Py_None);
+    if (state->columns == NULL)
+        state->columns = PyImport_ImportModule("bloomfile.columns");
+    return state->columns != NULL ? PyObject_CallMethod(state->columns, "plain", "O", keys) : NULL;
+}
+
+static PyObject *batch_plain(const struct taker *taker, PyObject *plain, PyObject *out)
+{
+    PyObject *keys, *missing;
+    int nulls;
+    struct source integers;
+    Py_buffer view;
+    if (!PyArg_ParseTuple(plain, "OOp", &keys, &missing, &nulls))
+        return NULL;
+    if (missing != Py_None && source_of_integers(&integers, keys) == 0)
+        return batch_masked(taker, &integers, missing, out);
+    if (nulls && hold_objects(keys, &view)) {
+        PyObject *result = batch_array(taker, &view, true, out);
+        PyBuffer_Release(&view);
+        return result;
+    }
+    return batch_keys(taker, keys, out);
+}
+
 PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
 {
+    Py_buffer view;
     struct objects o = { 0 };
     if (!is_open(taker))
         return output_fail(out, taker->width);
@@ -142,6 +303,20 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
         return NULL;
     if (source_of_integers(&integers, keys) == 0)
         return batch_source(taker, &integers, out);
+    if (hold_objects(keys, &view)) {
+        result = batch_array(taker, &view, false, out);
+        PyBuffer_Release(&view);
+        return result;
+    }
+    PyObject *column = plain(taker, keys);
+    if (column == NULL)
+        return output_fail(out, taker->width);
+    if (column != Py_None) {
+        result = batch_plain(taker, column, out);
+        Py_DECREF(column);
+        return result;
+    }
+    Py_DECREF(column);
     if (arrow_batch(taker, keys, out, &result))
         return result;
     if (key_is_file(keys))
@@ -170,8 +345,7 @@ PyObject *batch_keys_of(const struct taker *taker, PyObject *args, PyObject *key
 {
     static char *names[] = { "", "out", NULL };
     PyObject *keys, *out = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, taker->width > 0 ? "O|$O" : "O",
-                                     named(taker, names), &keys, &out))
+    if (!PARSE(args, keywords, taker->width > 0 ? "O|$O" : "O", named(taker, names), &keys, &out))
         return NULL;
     return batch_keys(taker, keys, out);
 }
@@ -181,8 +355,8 @@ PyObject *batch_digests_of(const struct taker *taker, PyObject *args, PyObject *
     static char *names[] = { "", "out", NULL };
     PyObject *digests, *out = Py_None;
     struct source source;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, taker->width > 0 ? "O|$O" : "O",
-                                     named(taker, names), &digests, &out) ||
+    if (!PARSE(args, keywords, taker->width > 0 ? "O|$O" : "O", named(taker, names), &digests,
+               &out) ||
         !source_of_digests(&source, digests))
         return NULL;
     return batch_source(taker, &source, out);
@@ -193,8 +367,8 @@ PyObject *batch_records_of(const struct taker *taker, PyObject *args, PyObject *
     static char *names[] = { "", "size", "out", NULL };
     PyObject *records, *size = Py_None, *out = Py_None;
     struct source source;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, taker->width > 0 ? "O|O$O" : "O|O",
-                                     named(taker, names), &records, &size, &out) ||
+    if (!PARSE(args, keywords, taker->width > 0 ? "O|O$O" : "O|O", named(taker, names), &records,
+               &size, &out) ||
         !source_of_records(&source, records, size))
         return NULL;
     return batch_source(taker, &source, out);
@@ -205,8 +379,8 @@ PyObject *batch_arrow_of(const struct taker *taker, PyObject *args, PyObject *ke
     static char *names[] = { "", "", "out", NULL };
     PyObject *offsets, *data, *out = Py_None;
     struct source source;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, taker->width > 0 ? "OO|$O" : "OO",
-                                     named(taker, names), &offsets, &data, &out) ||
+    if (!PARSE(args, keywords, taker->width > 0 ? "OO|$O" : "OO", named(taker, names), &offsets,
+               &data, &out) ||
         !source_of_offsets(&source, offsets, data))
         return NULL;
     return batch_source(taker, &source, out);

@@ -300,37 +300,45 @@ static PyObject *leave(struct builder *self, PyObject *args)
 
 static PyMethodDef methods[] = {
     { "add", FUNCTION(add), METH_O,
-      "add($self, key, /)\n--\n\nAdds a key: str, bytes or an integer." },
+      "add($self, key, /)\n--\n\n"
+      "Adds a key: str, bytes or an integer." },
     { "add_digest", FUNCTION(add_digest), METH_O,
       "add_digest($self, digest, /)\n--\n\n"
-      "Adds a digest, of hash() with this builder's seed; another one is never found." },
+      "Adds a digest made by hash() with this builder's seed. A digest made with another "
+      "seed is never found." },
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /)\n--\n\n"
-      "Adds all keys of an iterable, of an array of integers, or of an Arrow array or stream of "
-      "strings, binary or integers without nulls. After an exception some of them may be there." },
+      "Adds many keys, as Filter.contains_many() takes them, without the nulls. After an "
+      "exception some of them may have been added, and finish() refuses." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /)\n--\n\n"
-      "Adds a buffer of uint64, or of 8 bytes each, made by hash_many() with this builder's "
-      "seed." },
+      "Adds a buffer of uint64, or of 8 bytes for each digest, made by hash_many() with "
+      "this builder's seed." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
       "add_records($self, records, /, size=None)\n--\n\n"
-      "Adds a buffer of keys of one size: the bytes of its items or rows. An array "
-      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
+      "Adds a buffer of keys of one size: the bytes of its items or rows. An array of "
+      "integers wider than a byte holds integer keys; `size` with such an array raises a "
+      "TypeError." },
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /)\n--\n\n"
-      "Adds n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
-    { "count", FUNCTION(count), METH_NOARGS, "count($self, /)\n--\n\nDistinct keys so far." },
+      "Adds n keys: n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "count", FUNCTION(count), METH_NOARGS,
+      "count($self, /)\n--\n\n"
+      "Returns the number of different keys so far." },
     { "set_tag", FUNCTION(set_tag), METH_O,
-      "set_tag($self, tag, /)\n--\n\nReplaces the tag, of at most 16 bytes." },
+      "set_tag($self, tag, /)\n--\n\n"
+      "Replaces the tag, of at most 16 bytes." },
     { "finish", FUNCTION(finish), WITH_KEYWORDS,
       "finish($self, path, *, replace=False)\n--\n\n"
-      "Writes the filter: all of it appears at the path, on disk, or nothing. After an exception "
-      "from add_many() or another batch it refuses, with errno ECANCELED, and while another thread "
-      "adds a batch it is a RuntimeError: keys may be missing." },
+      "Writes the filter. It appears at the path whole and on disk, or not at all. After an "
+      "exception from add_many() or another batch it raises OSError (ECANCELED), and while "
+      "another thread adds a batch RuntimeError, because keys may be missing." },
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
-      "to_bytes($self, /)\n--\n\nThe filter as bytes, for Filter.from_bytes()." },
+      "to_bytes($self, /)\n--\n\n"
+      "Returns the filter as bytes, for Filter.from_bytes()." },
     { "close", FUNCTION(close_method), METH_NOARGS,
-      "close($self, /)\n--\n\nReleases memory and temporary files." },
+      "close($self, /)\n--\n\n"
+      "Releases memory and temporary files." },
     { "__enter__", FUNCTION(enter), METH_NOARGS, NULL },
     { "__exit__", FUNCTION(leave), METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },

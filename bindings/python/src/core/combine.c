@@ -201,6 +201,35 @@ static PyObject *merge_asked(const struct bloomfile_merge_params *p, const struc
     return error_fpr("max_fpr", p->max_fpr);
 }
 
+static PyObject *merged(struct work *w, const struct bloomfile_merge_params *p)
+{
+    int error;
+    for (size_t i = 1; i < w->count; i++)
+        if ((error = bloomfile_compatible(w->filters[0], w->filters[i])) != 0)
+            return differ(w, error, i);
+    LONG_CALL(error, bloomfile_merge(&w->to, w->filters, w->count, p));
+    return work_end(w, error);
+}
+
+/* merged(sources, op): the image of what merge() writes. */
+static PyObject *merge_to_bytes(PyObject *module, PyObject *args)
+{
+    struct work w = { .to = bloomfile_to_memory() };
+    struct bloomfile_merge_params p = BLOOMFILE_MERGE_PARAMS_INIT;
+    PyObject *sources, *result = NULL;
+    if (PyArg_ParseTuple(args, "OO&", &sources, convert_u32, &p.op) &&
+        work_on(&w, module, sources) && work_enter(&w)) {
+        result = merged(&w, &p);
+        if (result != NULL) {
+            Py_DECREF(result);
+            result = PyBytes_FromStringAndSize(w.to.memory, (Py_ssize_t)w.to.size);
+            bloomfile_free(w.to.memory);
+        }
+    }
+    work_free(&w);
+    return result;
+}
+
 static PyObject *merge(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
@@ -215,20 +244,8 @@ static PyObject *merge(PyObject *module, PyObject *args)
                          &p.op, convert_fpr, &p.max_fpr, convert_u64, &p.keys, &metadata.label,
                          convert_tag, tag, convert_watermark, watermark, &w.replace) &&
         work_on(&w, module, sources) && (w.asked = merge_asked(&p, &w)) != NULL && work_at(&w) &&
-        work_enter(&w)) {
-        int error = 0;
-        for (size_t i = 1; i < w.count; i++) {
-            error = bloomfile_compatible(w.filters[0], w.filters[i]);
-            if (error != 0) {
-                result = differ(&w, error, i);
-                break;
-            }
-        }
-        if (error == 0) {
-            LONG_CALL(error, bloomfile_merge(&w.to, w.filters, w.count, &p));
-            result = work_end(&w, error);
-        }
-    }
+        work_enter(&w))
+        result = merged(&w, &p);
     work_free(&w);
     return result;
 }
@@ -305,6 +322,7 @@ PyMethodDef combine_methods[] = {
     { "fold_plan", FUNCTION(fold_plan), METH_VARARGS, NULL },
     { "fold", FUNCTION(fold), METH_VARARGS, NULL },
     { "merge", FUNCTION(merge), METH_VARARGS, NULL },
+    { "merge_to_bytes", FUNCTION(merge_to_bytes), METH_VARARGS, NULL },
     { "project", FUNCTION(project), METH_VARARGS, NULL },
     { "join", FUNCTION(join), METH_VARARGS, NULL },
     { "delta", FUNCTION(delta), METH_VARARGS, NULL },

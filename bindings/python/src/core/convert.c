@@ -106,3 +106,47 @@ PyObject *path_bytes(PyObject *str)
 {
     return PyUnicode_EncodeFSDefault(str);
 }
+
+/* "a, b, c". NULL: an exception is set. */
+static PyObject *listed(char *const *names)
+{
+    PyObject *list = PyList_New(0), *comma = PyUnicode_FromString(", "), *text = NULL;
+    bool good = list != NULL && comma != NULL;
+    for (; good && *names != NULL; names++) {
+        PyObject *name = **names != '\0' ? PyUnicode_FromString(*names) : NULL;
+        good = **names == '\0' || (name != NULL && PyList_Append(list, name) == 0);
+        Py_XDECREF(name);
+    }
+    if (good)
+        text = PyUnicode_Join(comma, list);
+    Py_XDECREF(list);
+    Py_XDECREF(comma);
+    return text;
+}
+
+static bool is_known(PyObject *keyword, char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (**names != '\0' && PyUnicode_CompareWithASCIIString(keyword, *names) == 0)
+            return true;
+    return false;
+}
+
+bool convert_knows(PyObject *keywords, const char *format, char *const *names)
+{
+    PyObject *keyword, *value;
+    Py_ssize_t at = 0;
+    while (keywords != NULL && PyDict_Next(keywords, &at, &keyword, &value)) {
+        if (!PyUnicode_Check(keyword) || is_known(keyword, names))
+            continue;
+        const char *colon = strchr(format, ':');
+        PyObject *known = listed(names);
+        if (known != NULL)
+            PyErr_Format(PyExc_TypeError, "%s%s has no keyword %R; it has %U",
+                         colon != NULL ? colon + 1 : "this method", colon != NULL ? "()" : "",
+                         keyword, known);
+        Py_XDECREF(known);
+        return false;
+    }
+    return true;
+}

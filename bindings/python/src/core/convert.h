@@ -7,6 +7,13 @@
 
 #include "python.h"
 
+/* PyArg_ParseTupleAndKeywords(), but for a keyword that the function does not have: the TypeError
+ * lists the keywords that it has. */
+#define PARSE(args, keywords, format, names, ...)                                                  \
+    (convert_knows(keywords, format, names) &&                                                     \
+     PyArg_ParseTupleAndKeywords(args, keywords, format, names, __VA_ARGS__))
+bool convert_knows(PyObject *keywords, const char *format, char *const *names);
+
 /* Integers of 64 and 32 bits; others are OverflowError, never cut off. */
 int convert_u64(PyObject *object, void *u64);
 int convert_u32(PyObject *object, void *u32);

@@ -133,6 +133,8 @@ static void dealloc(struct filter *self)
 
 static PyObject *represent(struct filter *self)
 {
+    if (self->turn.open != NULL) /* and nothing makes us wait */
+        return PyObject_CallMethod(self->state->records, "describe", "O", self);
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(&self->ob_base), "__qualname__");
     if (name == NULL)
         return NULL;
@@ -197,9 +199,8 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *path = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$OppppOOO:Filter", names, convert_path,
-                                     &path, &o.verify, &o.prefault, &o.lock, &o.copy,
-                                     &o.accept_unclean, &o.tag, &o.seed, &o.key_kind))
+    if (!PARSE(args, keywords, "O&|$OppppOOO:Filter", names, convert_path, &path, &o.verify,
+               &o.prefault, &o.lock, &o.copy, &o.accept_unclean, &o.tag, &o.seed, &o.key_kind))
         return -1;
     int result = -1;
     PyObject *bytes = NULL;
@@ -224,8 +225,8 @@ static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywor
     struct opening o = OPENING_INIT;
     struct bloomfile_open_params how;
     PyObject *image;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OpOOO:from_bytes", names, &image,
-                                     &o.verify, &o.copy, &o.tag, &o.seed, &o.key_kind))
+    if (!PARSE(args, keywords, "O|$OpOOO:from_bytes", names, &image, &o.verify, &o.copy, &o.tag,
+               &o.seed, &o.key_kind))
         return NULL;
     struct filter *self = filter_make(type);
     if (self == NULL)
@@ -257,9 +258,8 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     struct bloomfile_open_params how;
     PyObject *file, *size = Py_None;
     uint64_t offset = 0, length = BLOOMFILE_FROM_REST;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$OpppOOO:from_fd", names, &file,
-                                     convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
-                                     &o.copy, &o.tag, &o.seed, &o.key_kind) ||
+    if (!PARSE(args, keywords, "O|O&O$OpppOOO:from_fd", names, &file, convert_u64, &offset, &size,
+               &o.verify, &o.prefault, &o.lock, &o.copy, &o.tag, &o.seed, &o.key_kind) ||
         (size != Py_None && !convert_u64(size, &length)))
         return NULL;
     const int fd = PyObject_AsFileDescriptor(file);
@@ -429,15 +429,89 @@ static PyObject *get_closed(struct filter *self, void *unused)
     return PyBool_FromLong(self->turn.handle == NULL);
 }
 
+static bool get_info(struct filter *self, struct bloomfile_info *numbers)
+{
+    const bloomfile_filter *f = turn_ready(&self->turn);
+    *numbers = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    if (f != NULL)
+        bloomfile_get_info(f, numbers);
+    return f != NULL;
+}
+
 static PyObject *info(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    struct bloomfile_info numbers = BLOOMFILE_INFO_INIT;
-    const bloomfile_filter *f = turn_ready(&self->turn);
-    if (f == NULL)
+    struct bloomfile_info numbers;
+    return get_info(self, &numbers) ? info_object(self->state, "Info", &numbers) : NULL;
+}
+
+static PyObject *header(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    struct bloomfile_info numbers;
+    return get_info(self, &numbers) ? info_object(self->state, "Header", &numbers) : NULL;
+}
+
+/* The rate that the filter was sized for; else what its size gives for its capacity. */
+static PyObject *get_fpr(struct filter *self, void *unused)
+{
+    (void)unused;
+    struct bloomfile_info i;
+    if (!get_info(self, &i))
         return NULL;
-    bloomfile_get_info(f, &numbers);
-    return info_object(self->state, &numbers);
+    if (i.series_fpr != 0 || i.fpr != 0)
+        return PyFloat_FromDouble(i.series_fpr != 0 ? i.series_fpr : i.fpr);
+    struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
+    size.keys = i.capacity > 0 ? i.capacity : 1;
+    size.bits = i.whole_blocks != 0 ? i.whole_blocks * 512 : i.bits;
+    size.hashes = i.hashes;
+    size.layout = i.layout;
+    const int error = bloomfile_size_for(&size);
+    return error == 0 ? PyFloat_FromDouble(size.fpr) : error_raise(self->state, error, self->path);
+}
+
+static PyObject *get_capacity(struct filter *self, void *unused)
+{
+    (void)unused;
+    struct bloomfile_info i;
+    return get_info(self, &i) ? PyLong_FromUnsignedLongLong(i.capacity) : NULL;
+}
+
+static PyObject *get_keys(struct filter *self, void *unused)
+{
+    (void)unused;
+    struct bloomfile_info i;
+    return get_info(self, &i) ? PyLong_FromUnsignedLongLong(i.keys) : NULL;
+}
+
+/* Of the keys that it is meant for, or has. The capacity of a slice is that of the whole filter. */
+static PyObject *get_bits_per_key(struct filter *self, void *unused)
+{
+    (void)unused;
+    struct bloomfile_info i;
+    if (!get_info(self, &i))
+        return NULL;
+    double keys = (double)i.capacity;
+    if (i.whole_blocks != 0)
+        keys *= (double)i.bits / 512 / (double)i.whole_blocks;
+    if (keys < (double)i.keys)
+        keys = (double)i.keys;
+    const struct bloomfile_traits *traits = bloomfile_traits_of(i.layout);
+    return PyFloat_FromDouble((double)i.bits * (traits != NULL ? traits->cell_bits : 1) /
+                              (keys < 1 ? 1 : keys));
+}
+
+static PyObject *get_layout(struct filter *self, void *unused)
+{
+    (void)unused;
+    struct bloomfile_info i;
+    return get_info(self, &i) ? info_layout_object(i.layout) : NULL;
+}
+
+static PyObject *get_kind(struct filter *self, void *unused)
+{
+    (void)unused;
+    return turn_ready(&self->turn) != NULL ? kind_object(&self->keys) : NULL;
 }
 
 static PyObject *slice_range(struct filter *self, PyObject *unused)
@@ -469,7 +543,7 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     static char *names[] = { "threads", NULL };
     uint32_t threads = 1;
     struct bloomfile_fault fault;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&:verify", names, convert_u32, &threads))
+    if (!PARSE(args, keywords, "|O&:verify", names, convert_u32, &threads))
         return NULL;
     const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
@@ -575,58 +649,138 @@ static PyObject *reduce(struct filter *self, PyObject *unused)
     return Py_BuildValue("N(OON)", reopen, Py_TYPE(&self->ob_base), self->absolute, options(self));
 }
 
+/* Of LiveFilter, which extends this class. */
+static PyObject *memory(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    const struct state *state = state_of(type);
+    PyObject *method =
+        state != NULL ? PyObject_GetAttrString((PyObject *)state->live, "memory") : NULL;
+    PyObject *result = method != NULL ? PyObject_Call(method, args, keywords) : NULL;
+    Py_XDECREF(method);
+    return result;
+}
+
+/* ---- sets of keys */
+
+static bool is_filter(struct state *state, PyObject *object)
+{
+    return PyObject_TypeCheck(object, state->filter);
+}
+
+/* Either operand is a Filter, or this would not be called. */
+static PyObject *combined(PyObject *a, PyObject *b, const char *function)
+{
+    struct state *state = state_of(Py_TYPE(a));
+    if (state == NULL) {
+        PyErr_Clear();
+        return Py_NewRef(Py_NotImplemented);
+    }
+    return is_filter(state, a) && is_filter(state, b)
+               ? PyObject_CallMethod(state->records, function, "OO", a, b)
+               : Py_NewRef(Py_NotImplemented);
+}
+
+static PyObject *or_method(PyObject *a, PyObject *b)
+{
+    return combined(a, b, "union");
+}
+
+static PyObject *and_method(PyObject *a, PyObject *b)
+{
+    return combined(a, b, "intersection");
+}
+
+static PyObject *compare(struct filter *self, PyObject *other, int op)
+{
+    if ((op != Py_EQ && op != Py_NE) || !is_filter(self->state, other))
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *same = PyObject_CallMethod(self->state->records, "equal", "OO", self, other);
+    if (same == NULL)
+        return NULL;
+    const bool result = (same == Py_True) == (op == Py_EQ);
+    Py_DECREF(same);
+    return PyBool_FromLong(result);
+}
+
+static PyObject *copy(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_CallMethod(self->state->records, "copy", "O", self);
+}
+
 /* ---- the class */
 
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 
 static PyMethodDef methods[] = {
     { "contains", FUNCTION(contains_method), METH_O,
-      "contains($self, key, /)\n--\n\nFalse: the key is certainly not there. As `key in filter`." },
+      "contains($self, key, /)\n--\n\n"
+      "Whether the key is possibly present; False: it is certainly absent. The same as `key "
+      "in filter`." },
     { "contains_digest", FUNCTION(contains_digest), METH_O,
       "contains_digest($self, digest, /)\n--\n\n"
-      "The same by a digest, of hash() with this filter's seed; one of another seed is not "
-      "found." },
+      "The same for a digest made by hash() with this filter's seed. A digest made with "
+      "another seed is not found." },
     { "contains_many", FUNCTION(contains_many), WITH_KEYWORDS,
       "contains_many($self, keys, /, *, out=None)\n--\n\n"
-      "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of str, "
-      "bytes and integers, an array of integers, or an Arrow array or stream of strings, binary or "
-      "integers without nulls. Keys that do not fit info().key_kind raise EKEYKIND. After an "
-      "exception every key without an answer has 1 in `out`." },
+      "Looks up many keys and returns Answers, or fills `out`, a buffer of bools or bytes. "
+      "keys: an iterable of str, bytes or integers; an array of integers; a column of "
+      "pandas, polars or Arrow with strings, binary or integers. The answer for a null is "
+      "null. Keys that do not fit the filter's kind raise EKEYKIND. After an exception, "
+      "each key without an answer has 1 in `out`." },
     { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
       "contains_digests($self, digests, /, *, out=None)\n--\n\n"
-      "The same for a buffer of uint64, or of 8 bytes each, made by hash_many() with this filter's "
-      "seed; those of another seed are not found." },
+      "The same for a buffer of uint64, or of 8 bytes for each digest, made by hash_many() "
+      "with this filter's seed. Digests made with another seed are not found." },
     { "contains_records", FUNCTION(contains_records), WITH_KEYWORDS,
       "contains_records($self, records, /, size=None, *, out=None)\n--\n\n"
       "The same for a buffer of keys of one size: the bytes of its items or rows. An array "
-      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
+      "of integers wider than a byte holds integer keys; `size` with such an array raises a "
+      "TypeError." },
     { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
-      "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
-    { "info", FUNCTION(info), METH_NOARGS, "info($self, /)\n--\n\nWhat the header says." },
+      "The same for n keys: n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "info", FUNCTION(info), METH_NOARGS,
+      "info($self, /)\n--\n\n"
+      "Returns size, keys, kind, label and state. inspect() returns the whole header." },
+    { "_header", FUNCTION(header), METH_NOARGS, NULL },
+    { "copy", FUNCTION(copy), METH_NOARGS,
+      "copy($self, /)\n--\n\n"
+      "Returns a sealed copy in memory. Later adds to a live filter do not change it." },
     { "slice_range", FUNCTION(slice_range), METH_NOARGS,
       "slice_range($self, /)\n--\n\n"
-      "The first and the last digest that can be told absent: those of a slice, otherwise all." },
+      "Returns the first and the last digest that can be found absent: those of a slice, or "
+      "all." },
     { "measure", FUNCTION(measure), METH_NOARGS,
-      "measure($self, /)\n--\n\nWhat the bits say: fill, and the real false-positive rate." },
+      "measure($self, /)\n--\n\n"
+      "Counts the bits. Returns the fill and the actual rate of false positives." },
     { "verify", FUNCTION(verify), WITH_KEYWORDS,
       "verify($self, /, threads=1)\n--\n\n"
-      "Reads and checks the whole file. Damage is an exception with offset, page and field." },
+      "Reads and checks the whole file. Damage raises an exception with offset, page and "
+      "field." },
     { "seal_to", FUNCTION(seal_to), WITH_KEYWORDS,
       "seal_to($self, path, *, replace=False)\n--\n\n"
-      "Writes a sealed copy, of a live filter too, whose writers may go on." },
+      "Writes a sealed copy. The writers of a live filter may go on." },
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
-      "to_bytes($self, /)\n--\n\nThe same as bytes, for from_bytes()." },
+      "to_bytes($self, /)\n--\n\n"
+      "Returns the sealed copy as bytes, for from_bytes()." },
     { "from_bytes", FUNCTION(from_bytes), WITH_KEYWORDS | METH_CLASS,
       "from_bytes($type, image, *, verify=None, copy=False, tag=None, seed=None, "
       "key_kind=None)\n--\n\n"
-      "A sealed filter in memory, which is kept and must not change, unless it is copied." },
+      "Opens a sealed filter in memory. It keeps the buffer, which must not change, unless "
+      "`copy` is true." },
     { "from_fd", FUNCTION(from_fd), WITH_KEYWORDS | METH_CLASS,
       "from_fd($type, fd, offset=0, length=None, *, verify=None, prefault=False, lock=False, "
       "copy=False, tag=None, seed=None, key_kind=None)\n--\n\n"
-      "A filter in part of an open file, which may be closed afterwards." },
+      "Opens a filter in a part of an open file, which may be closed afterwards." },
+    { "memory", FUNCTION(memory), WITH_KEYWORDS | METH_CLASS,
+      "memory($type, capacity=0, fpr=None, *, " LIVE_MAKING ", sole_adder=False)\n--\n\n"
+      "Makes an empty LiveFilter without a file, for this process and the children that it "
+      "forks. sole_adder: only this process adds, two to three times as fast. Other "
+      "parameters are those of create()." },
     { "close", FUNCTION(close_method), METH_NOARGS,
-      "close($self, /)\n--\n\nEnds it, once other threads have ended what they do. Again: "
+      "close($self, /)\n--\n\n"
+      "Waits for the calls of other threads, and closes the filter. A second call does "
       "nothing." },
     { "__enter__", FUNCTION(enter), METH_NOARGS, NULL },
     { "__exit__", FUNCTION(leave), METH_VARARGS, NULL },
@@ -636,13 +790,33 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     { "status", (getter)get_status, NULL,
-      "None, or what is wrong. Damage: the answers that depended on it were True. "
-      "ECHANGED: the file was written to in place, and earlier answers may be wrong. If the file's "
-      "ctime has changed, the pages that answers relied on are read again.",
+      "None, or the error that lookups met. Damage: answers that depended on it were True. "
+      "ECHANGED: "
+      "the file was modified in place, and earlier answers may be wrong. If the file's ctime has "
+      "changed, reading this attribute reads the pages again that answers relied on.",
       NULL },
-    { "stale", (getter)get_stale, NULL, "Whether it is time to open the path anew.", NULL },
-    { "path", (getter)get_path, NULL, "As it was given; None: there is none.", NULL },
-    { "seed", (getter)get_seed, NULL, "That of its digests.", NULL },
+    { "stale", (getter)get_stale, NULL,
+      "Whether the path names another file now, or the file has newer layers: open it again.",
+      NULL },
+    { "fpr", (getter)get_fpr, NULL,
+      "The target rate of false positives, up to `capacity` keys. measure().fpr is the actual "
+      "rate.",
+      NULL },
+    { "capacity", (getter)get_capacity, NULL,
+      "The number of keys that keeps the rate. Of a slice: that of the whole filter.", NULL },
+    { "keys", (getter)get_keys, NULL,
+      "The number of different keys. Live, or sealed from a live filter: the adds that were new.",
+      NULL },
+    { "bits_per_key", (getter)get_bits_per_key, NULL,
+      "Bits for each of `capacity` keys, or for each key if there are more.", NULL },
+    { "layout", (getter)get_layout, NULL, "'blocked', 'classic', 'counting' or 'ribbon'.", NULL },
+    { "kind", (getter)get_kind, NULL,
+      "The kind of its keys: 'text', 'lower', 'integers', 'bytes', the size of records, or None: "
+      "any.",
+      NULL },
+    { "path", (getter)get_path, NULL,
+      "The path as it was given; None: in memory, or opened by descriptor.", NULL },
+    { "seed", (getter)get_seed, NULL, "The seed of its digests.", NULL },
     { "closed", (getter)get_closed, NULL, "Whether close() was called.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -655,24 +829,22 @@ static PyMemberDef members[] = {
 static const char documentation[] =
     "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False, "
     "tag=None, seed=None, key_kind=None)\n--\n\n"
-    "A filter for reading: sealed, live, or a series. `key in filter` is False if the key was "
-    "certainly not added.\n\n"
-    "verify: None checks pages as they are touched, True all of them now, False none. "
-    "tag, seed, key_kind: expected values. Another tag raises EDIFFERENTTAG, another seed "
+    "Opens a filter for lookups: sealed, live, or a series. `key in filter` is False if the key is "
+    "certainly absent. a | b and a & b make the union and the intersection in memory, and a == b "
+    "compares the answers that two filters give.\n\n"
+    "verify: None checks each page when a lookup first touches it, True checks all of them now, "
+    "False "
+    "none. tag, seed, key_kind: expected values. Another tag raises EDIFFERENTTAG, another seed "
     "EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.";
 
 static PyType_Slot slots[] = {
-    { Py_tp_doc, SLOT(documentation) },
-    { Py_tp_new, SLOT(make) },
-    { Py_tp_init, SLOT(init) },
-    { Py_tp_dealloc, SLOT(dealloc) },
-    { Py_tp_traverse, SLOT(traverse) },
-    { Py_tp_repr, SLOT(represent) },
-    { Py_sq_contains, SLOT(contains) },
-    { Py_tp_methods, methods },
-    { Py_tp_getset, attributes },
-    { Py_tp_members, members },
-    { 0, NULL },
+    { Py_tp_doc, SLOT(documentation) }, { Py_tp_new, SLOT(make) },
+    { Py_tp_init, SLOT(init) },         { Py_tp_dealloc, SLOT(dealloc) },
+    { Py_tp_traverse, SLOT(traverse) }, { Py_tp_repr, SLOT(represent) },
+    { Py_sq_contains, SLOT(contains) }, { Py_tp_richcompare, SLOT(compare) },
+    { Py_nb_or, SLOT(or_method) },      { Py_nb_and, SLOT(and_method) },
+    { Py_tp_methods, methods },         { Py_tp_getset, attributes },
+    { Py_tp_members, members },         { 0, NULL },
 };
 
 PyType_Spec filter_spec = {

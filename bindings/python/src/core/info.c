@@ -22,7 +22,7 @@ const char *info_layout(uint32_t layout)
     return traits != NULL ? traits->name : NULL;
 }
 
-static PyObject *layout_named(uint32_t layout)
+PyObject *info_layout_object(uint32_t layout)
 {
     const char *name = info_layout(layout);
     return name != NULL ? PyUnicode_FromString(name) : PyLong_FromUnsignedLong(layout);
@@ -48,7 +48,7 @@ static PyObject *bytes_of(const uint8_t *bytes)
     return PyBytes_FromStringAndSize((const char *)bytes, 16);
 }
 
-PyObject *info_object(struct state *state, const struct bloomfile_info *i)
+PyObject *info_object(struct state *state, const char *class_name, const struct bloomfile_info *i)
 {
 #define U64(field)        #field, (unsigned long long)i->field
 #define U32(field)        #field, (unsigned)i->field
@@ -59,7 +59,7 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
         "Ks"
         "KsKsKsKsIsI}",
         U32(version), U32(header_size), U32(compat), U32(ro_compat), U32(incompat), U32(provenance),
-        MADE(layout, layout_named(i->layout)), U32(hash_id), U32(hashes),
+        MADE(layout, info_layout_object(i->layout)), U32(hash_id), U32(hashes),
         MADE(state, named(i->state, states, COUNT(states))), U64(bits), U64(bits_unfolded),
         U64(seed), U64(self_test), U64(body_offset), U64(body_size), U64(image_size), U64(pages),
         U64(capacity), "fpr", i->fpr, U64(sequence), U64(keys), U64(ones), U64(overflow),
@@ -75,14 +75,9 @@ PyObject *info_object(struct state *state, const struct bloomfile_info *i)
 #undef U64
 #undef U32
 #undef MADE
-    PyObject *class = PyObject_GetAttrString(state->records, "Info");
-    PyObject *none = PyTuple_New(0), *result = NULL;
-    if (fields != NULL && class != NULL && none != NULL)
-        result = PyObject_Call(class, none, fields);
-    Py_XDECREF(fields);
-    Py_XDECREF(class);
-    Py_XDECREF(none);
-    return result;
+    return fields != NULL
+               ? PyObject_CallMethod(state->records, "make_info", "sN", class_name, fields)
+               : NULL;
 }
 
 static PyObject *fault_tuple(const struct bloomfile_fault *fault)
@@ -112,6 +107,6 @@ PyObject *info_inspect(PyObject *module, PyObject *args)
     }
     if (list == NULL)
         return NULL;
-    PyObject *object = info_object(PyModule_GetState(module), &info);
+    PyObject *object = info_object(PyModule_GetState(module), "Header", &info);
     return object != NULL ? Py_BuildValue("NN", object, list) : (Py_DECREF(list), NULL);
 }

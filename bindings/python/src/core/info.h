@@ -7,16 +7,18 @@
 
 #include "state.h"
 
-/* bloomfile.Info. NULL: an exception is set. */
-PyObject *info_object(struct state *state, const struct bloomfile_info *info);
+/* bloomfile.Info or bloomfile.Header. NULL: an exception is set. */
+PyObject *info_object(struct state *state, const char *class_name,
+                      const struct bloomfile_info *info);
 
-/* (Info, [(error, offset, page, field), ...]) of the first bytes of an image of that size. */
+/* (Header, [(error, offset, page, field), ...]) of the first bytes of an image of that size. */
 PyObject *info_inspect(PyObject *module, PyObject *args);
 
 /* By enum bloomfile_key_kind; NULL: unknown. */
 extern const char *const info_key_kinds[];
 
-/* The number's name; NULL: it has none. */
+/* The number's name; NULL: it has none, and the object is the number. */
 const char *info_layout(uint32_t layout);
+PyObject *info_layout_object(uint32_t layout);
 
 #endif

@@ -34,7 +34,9 @@ static bool get_text(struct key *key, PyObject *object)
 
 static bool no_key(PyObject *object)
 {
-    PyErr_Format(PyExc_TypeError, "a key is str, bytes or an integer, not %R", Py_TYPE(object));
+    PyErr_Format(PyExc_TypeError, "a key is str, bytes or an integer, not %R (%s)", Py_TYPE(object),
+                 object == Py_None ? "leave it out; in a column of pandas or Arrow it is a null"
+                                   : "convert it with str() or int()");
     return false;
 }
 

@@ -23,8 +23,8 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
     struct bloomfile_open_params how;
     PyObject *path = NULL;
     int exact = 0, accept = 0, over = 0, result = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pppOOO:LiveFilter", names, convert_path,
-                                     &path, &exact, &accept, &over, &o.tag, &o.seed, &o.key_kind))
+    if (!PARSE(args, keywords, "O&|$pppOOO:LiveFilter", names, convert_path, &path, &exact, &accept,
+               &over, &o.tag, &o.seed, &o.key_kind))
         return -1;
     const unsigned flags = BLOOMFILE_OPEN_WRITE | (exact ? BLOOMFILE_OPEN_ADD_EXACT : 0) |
                            (accept ? BLOOMFILE_OPEN_ACCEPT_UNCLEAN : 0) |
@@ -77,7 +77,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *keywords)
     return result;
 }
 
-static PyObject *in_memory(PyTypeObject *type, PyObject *args, PyObject *keywords)
+static PyObject *memory(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     struct params p;
     PyObject *result = params_of_memory(&p, args, keywords) ? made(type, &p) : NULL;
@@ -233,7 +233,7 @@ static bool take_watermark(PyObject *args, PyObject *keywords, const char *forma
 {
     static char *names[] = { "watermark", NULL };
     PyObject *given = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given))
+    if (!PARSE(args, keywords, format, names, &given))
         return false;
     *watermark = given != Py_None ? room : NULL;
     return given == Py_None || convert_watermark(given, room);
@@ -301,58 +301,61 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
 /* ---- the class */
 
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
-#define MAKING                                                                                     \
-    "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
-    "generations=0, every=None, exact=False, over_capacity=False, watermark=b''"
 
 static PyMethodDef methods[] = {
     { "add", FUNCTION(add), METH_O,
-      "add($self, key, /)\n--\n\nWhether that changed the filter: False, if it seems to be "
-      "there." },
+      "add($self, key, /)\n--\n\n"
+      "Adds a key. Returns whether that changed the filter; False: the key was possibly "
+      "present." },
     { "add_digest", FUNCTION(add_digest), METH_O,
       "add_digest($self, digest, /)\n--\n\n"
-      "The same by a digest, of hash() with this filter's seed; another one is never found." },
+      "The same for a digest made by hash() with this filter's seed. A digest made with "
+      "another seed is never found." },
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /, *, out=None)\n--\n\n"
-      "A byte for each key, 1 if it was new. keys as contains_many(). After an error the first "
-      "`done` keys, an attribute of the exception, are added, and `out` has their answers; all "
-      "other keys have 1 there. After EFULL only the first `done` keys were added." },
+      "Adds many keys, as contains_many() takes them, and returns Answers: True if the key "
+      "was new. A null is not added, and its answer is null. After an error the first "
+      "`done` keys, an attribute of the exception, were added, and `out` has their answers; "
+      "all other keys have 1 there. After EFULL only the first `done` keys were added." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
-      "add_digests($self, digests, /, *, out=None)\n--\n\nThe same, of contains_digests()." },
+      "add_digests($self, digests, /, *, out=None)\n--\n\n"
+      "The same for digests, as contains_digests() takes them." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
       "add_records($self, records, /, size=None, *, out=None)\n--\n\n"
-      "The same, of contains_records()." },
+      "The same for records, as contains_records() takes them." },
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
-      "add_arrow($self, offsets, data, /, *, out=None)\n--\n\nThe same, of contains_arrow()." },
+      "add_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
+      "The same for offsets and bytes, as contains_arrow() takes them." },
     { "remove", FUNCTION(remove_key), METH_O,
       "remove($self, key, /)\n--\n\n"
-      "Takes back one add, which must have been made, in the layout counting." },
+      "Undoes one add of the key, which must have been made. Only in the layout 'counting'." },
     { "sync", FUNCTION(sync_method), WITH_KEYWORDS,
-      "sync($self, /, *, watermark=None)\n--\n\nWrites all adds to disk, whichever process made "
-      "them. watermark: at most 32 bytes, recorded once they are on disk. Everything up to it is "
-      "in "
-      "the filter, also after a loss of power. Repeat later adds; a counting filter counts a "
-      "repeated key twice." },
+      "sync($self, /, *, watermark=None)\n--\n\n"
+      "Writes the adds of all processes to disk. watermark: at most 32 bytes, recorded "
+      "after they are on disk. Everything up to the watermark survives a loss of power; "
+      "repeat later adds. A counting filter counts a repeated key twice." },
     { "seal", FUNCTION(seal), WITH_KEYWORDS,
       "seal($self, /, *, watermark=None)\n--\n\n"
-      "Gives the file checksums and ends adding. It stays open for reading. watermark: as in "
-      "sync(); None keeps the watermark of the file." },
+      "Gives the file checksums and ends adding. It stays open for reading. watermark: as "
+      "in sync(); None keeps the watermark of the file." },
     { "rescue", FUNCTION(rescue), WITH_KEYWORDS,
       "rescue($self, path, *, replace=False)\n--\n\n"
-      "Writes what memory holds to a new live file, when a write to the old one has failed." },
+      "Writes what memory holds to a new live file, after a write to the old one has "
+      "failed." },
     { "close", FUNCTION(close_method), METH_NOARGS,
       "close($self, /)\n--\n\n"
-      "Ends writing: the last writer syncs. If that raises, rescue() is possible before the next "
-      "close()." },
+      "Ends writing; the last writer syncs. If that raises, rescue() is possible before the "
+      "next close()." },
     { "create", FUNCTION(create), WITH_KEYWORDS | METH_CLASS,
-      "create($type, path, capacity=0, fpr=None, *, " MAKING ", replace=False)\n--\n\n"
-      "Makes a live filter and opens it. grow: with larger layers, once `capacity` is reached. "
-      "generations: it forgets those before the last ones, each of `capacity` keys or `every` "
-      "seconds." },
-    { "in_memory", FUNCTION(in_memory), WITH_KEYWORDS | METH_CLASS,
-      "in_memory($type, capacity=0, fpr=None, *, " MAKING ", sole_adder=False)\n--\n\n"
-      "The same without a file, for this process and children that it forks. sole_adder: only this "
-      "process adds, two to three times as fast." },
+      "create($type, path, capacity=0, fpr=None, *, " LIVE_MAKING ", replace=False)\n--\n\n"
+      "Makes a live filter and opens it. grow: adds larger layers once `capacity` is "
+      "reached. generations: keeps that many, and forgets older ones; each holds `capacity` "
+      "keys or lasts `every` seconds." },
+    { "memory", FUNCTION(memory), WITH_KEYWORDS | METH_CLASS,
+      "memory($type, capacity=0, fpr=None, *, " LIVE_MAKING ", sole_adder=False)\n--\n\n"
+      "Makes an empty LiveFilter without a file, for this process and the children that it "
+      "forks. sole_adder: only this process adds, two to three times as fast. Other "
+      "parameters are those of create()." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -4,6 +4,7 @@
 #include <bloomfile_live.h>
 #include <string.h>
 
+#include "answers.h"
 #include "batch.h"
 #include "builder.h"
 #include "combine.h"
@@ -24,8 +25,7 @@ static PyObject *hash(PyObject *module, PyObject *args, PyObject *keywords)
     uint64_t seed = 0;
     struct key key;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&:hash", names, &object, convert_u64,
-                                     &seed) ||
+    if (!PARSE(args, keywords, "O|O&:hash", names, &object, convert_u64, &seed) ||
         !key_get(&key, object))
         return NULL;
     const uint64_t digest = bloomfile_hash(seed, key.data, (size_t)key.size);
@@ -56,8 +56,7 @@ static PyObject *hash_many(PyObject *module, PyObject *args, PyObject *keywords)
     PyObject *keys, *out = Py_None;
     struct kind any;
     struct taker taker = taker_of(module, &any);
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O:hash_many", names, &keys, convert_u64,
-                                     &taker.seed, &out))
+    if (!PARSE(args, keywords, "O|O&$O:hash_many", names, &keys, convert_u64, &taker.seed, &out))
         return NULL;
     return batch_keys(&taker, keys, out);
 }
@@ -87,8 +86,8 @@ static PyObject *hash_records(PyObject *module, PyObject *args, PyObject *keywor
     struct source source;
     struct kind any;
     struct taker taker = taker_of(module, &any);
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO&$O:hash_records", names, &records, &size,
-                                     convert_u64, &taker.seed, &out) ||
+    if (!PARSE(args, keywords, "O|OO&$O:hash_records", names, &records, &size, convert_u64,
+               &taker.seed, &out) ||
         !source_of_records(&source, records, size))
         return NULL;
     return batch_source(&taker, &source, out);
@@ -101,9 +100,8 @@ static PyObject *size_for(PyObject *module, PyObject *args, PyObject *keywords)
     static char *names[] = { "n", "fpr", "bits", "hashes", "layout", NULL };
     struct state *state = PyModule_GetState(module);
     struct bloomfile_size size = BLOOMFILE_SIZE_INIT;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&d$O&O&O&:size_for", names, convert_u64,
-                                     &size.keys, &size.fpr, convert_u64, &size.bits, convert_u32,
-                                     &size.hashes, convert_layout, &size.layout))
+    if (!PARSE(args, keywords, "|O&d$O&O&O&:size_for", names, convert_u64, &size.keys, &size.fpr,
+               convert_u64, &size.bits, convert_u32, &size.hashes, convert_layout, &size.layout))
         return NULL;
     const int error = bloomfile_size_for(&size);
     if (error == BLOOMFILE_EVALUE)
@@ -123,7 +121,7 @@ static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywor
 {
     static char *names[] = { "path", NULL };
     PyObject *path;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&:unlink", names, convert_path, &path))
+    if (!PARSE(args, keywords, "O&:unlink", names, convert_path, &path))
         return NULL;
     PyObject *bytes = path_bytes(path), *result = NULL;
     if (bytes != NULL) {
@@ -173,20 +171,25 @@ static PyObject *errors(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     { "hash", FUNCTION(hash), WITH_KEYWORDS,
-      "hash(key, /, seed=0)\n--\n\nThe digest of a key: XXH3 of its bytes, under a seed." },
+      "hash(key, /, seed=0)\n--\n\n"
+      "Returns the digest of a key: XXH3 of its bytes, with a seed." },
     { "hash_many", FUNCTION(hash_many), WITH_KEYWORDS,
       "hash_many(keys, /, seed=0, *, out=None)\n--\n\n"
-      "The digests of keys as for contains_many(), 8 bytes each, in a bytearray or in `out`." },
+      "Returns the digests of keys, as contains_many() takes them, 8 bytes each, in a "
+      "bytearray or in `out`. A null raises a ValueError." },
     { "hash_typed", FUNCTION(hash_typed), METH_VARARGS, NULL },
     { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
       "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
       "The same for a buffer of keys of one size: the bytes of its items or rows. An array "
-      "of integers of more than a byte holds integer keys, and `size` with it is a TypeError." },
+      "of integers wider than a byte holds integer keys; `size` with such an array raises a "
+      "TypeError." },
     { "size_for", FUNCTION(size_for), WITH_KEYWORDS,
-      "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\nThe size of a filter before "
-      "it is made. Computes what is 0: the bits for n keys, or the n for these bits." },
+      "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\n"
+      "Computes the size of a filter before it is made. A parameter that is 0 is computed: "
+      "the bits for n keys, or the n for these bits." },
     { "unlink", FUNCTION(unlink_files), WITH_KEYWORDS,
-      "unlink(path)\n--\n\nRemoves a filter, all files of one that grows or forgets." },
+      "unlink(path)\n--\n\n"
+      "Removes a filter; all files of one that grows or forgets." },
     { "inspect", FUNCTION(info_inspect), METH_VARARGS, NULL },
     { "errors", FUNCTION(errors), METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
@@ -210,7 +213,8 @@ static int execute(PyObject *module)
         return -1;
     state->live = add_class(module, &live_spec, (PyObject *)state->filter);
     state->builder = add_class(module, &builder_spec, NULL);
-    if (state->live == NULL || state->builder == NULL ||
+    state->answers = add_class(module, &answers_spec, NULL);
+    if (state->live == NULL || state->builder == NULL || state->answers == NULL ||
         PyModule_AddFunctions(module, combine_methods) != 0 ||
         PyModule_AddFunctions(module, slice_methods) != 0)
         return -1;
@@ -226,6 +230,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->filter);
     Py_VISIT(state->live);
     Py_VISIT(state->builder);
+    Py_VISIT(state->answers);
+    Py_VISIT(state->columns);
     Py_VISIT(state->errors);
     Py_VISIT(state->records);
     return 0;
@@ -237,6 +243,8 @@ static int clear(PyObject *module)
     Py_CLEAR(state->filter);
     Py_CLEAR(state->live);
     Py_CLEAR(state->builder);
+    Py_CLEAR(state->answers);
+    Py_CLEAR(state->columns);
     Py_CLEAR(state->errors);
     Py_CLEAR(state->records);
     return 0;

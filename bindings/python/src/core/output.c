@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A bytearray of a known size is never seen by others before it is complete; one that grows has
- * room to spare meanwhile. */
+ * No other code sees a new object before it is complete: an object of Python programs, such as a
+ * key, may run in between. */
 #include "output.h"
 
 #include <string.h>
 
+#include "answers.h"
 #include "items.h"
 
 #define ROOM_FIRST 4096
@@ -44,9 +45,9 @@ static bool begin_given(struct output *o, PyObject *given, size_t n)
     return true;
 }
 
-bool output_begin(struct output *o, PyObject *given, size_t n, size_t width)
+bool output_begin(struct output *o, struct state *state, PyObject *given, size_t n, size_t width)
 {
-    *o = (struct output){ .width = width };
+    *o = (struct output){ .state = state, .width = width };
     if (given != NULL && given != Py_None)
         return begin_given(o, given, n);
     o->room = n == OUTPUT_UNKNOWN ? ROOM_FIRST : n;
@@ -54,6 +55,8 @@ bool output_begin(struct output *o, PyObject *given, size_t n, size_t width)
         PyErr_NoMemory();
         return false;
     }
+    if (width == 1)
+        return (o->bytes = answers_room(NULL, o->room)) != NULL;
     o->result = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(o->room * width));
     if (o->result == NULL)
         return false;
@@ -90,7 +93,7 @@ PyObject *output_fail(PyObject *given, size_t width)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     output_none(&o);
-    if (width > 0 && given != Py_None && output_begin(&o, given, OUTPUT_UNKNOWN, width)) {
+    if (width > 0 && given != Py_None && output_begin(&o, NULL, given, OUTPUT_UNKNOWN, width)) {
         output_presume(&o);
         (void)output_end(&o, false);
     }
@@ -103,8 +106,26 @@ void output_none(struct output *o)
     *o = (struct output){ 0 };
 }
 
+static bool resize_answers(struct output *o, size_t room)
+{
+    unsigned char *bytes = answers_room(o->bytes, room);
+    if (bytes == NULL)
+        return false;
+    o->bytes = bytes;
+    unsigned char *valid = o->valid != NULL ? answers_room(o->valid, room) : NULL;
+    if (o->valid != NULL && valid == NULL)
+        return false;
+    if (valid != NULL && room > o->room)
+        memset(valid + o->room, 1, room - o->room);
+    o->valid = valid;
+    o->room = room;
+    return true;
+}
+
 static bool resize(struct output *o, size_t room)
 {
+    if (o->width == 1)
+        return resize_answers(o, room);
     if (PyByteArray_Resize(o->result, (Py_ssize_t)(room * o->width)) != 0)
         return false;
     o->bytes = (unsigned char *)PyByteArray_AsString(o->result);
@@ -129,6 +150,38 @@ unsigned char *output_next(struct output *o, size_t n)
     return at;
 }
 
+bool output_nulls(struct output *o, const unsigned char *valid, size_t n)
+{
+    if (o->width == 0 || n == 0)
+        return true;
+    if (o->given || o->width != 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        o->given ? "some keys are null, and out has no place for their answers "
+                                   "(leave out away, or drop or fill the nulls)"
+                                 : "some keys are null, and a null has no digest (drop or fill the "
+                                   "nulls)");
+        return false;
+    }
+    if (o->valid == NULL) {
+        o->valid = answers_room(NULL, o->room);
+        if (o->valid == NULL)
+            return false;
+        memset(o->valid, 1, o->room);
+    }
+    memcpy(o->valid + o->done - n, valid, n);
+    return true;
+}
+
+/* What is given out belongs to the object; else it is freed. */
+static PyObject *end_answers(struct output *o, bool good)
+{
+    if (good)
+        return answers_make(o->state, o->bytes, o->valid, o->done);
+    answers_free(o->bytes);
+    answers_free(o->valid);
+    return NULL;
+}
+
 PyObject *output_end(struct output *o, bool good)
 {
     if (good && o->given && o->done < o->room) {
@@ -136,8 +189,10 @@ PyObject *output_end(struct output *o, bool good)
                      o->room, o->done);
         good = false;
     }
-    if (good && o->result != NULL && !o->given && o->done < o->room)
+    if (good && o->width > 0 && !o->given && o->done < o->room)
         good = resize(o, o->done);
+    if (o->width == 1 && !o->given)
+        return end_answers(o, good);
     if (o->apart != NULL)
         memcpy(o->view.buf, o->apart, o->room * o->width);
     PyMem_Free(o->apart);

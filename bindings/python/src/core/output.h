@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Where answers go: into a new bytearray, or into the caller's own buffer. */
+ * Where answers go: into a new object, or into the caller's own buffer. */
 #ifndef BLOOMFILE_PYTHON_OUTPUT_H
 #define BLOOMFILE_PYTHON_OUTPUT_H
 
-#include "python.h"
+#include "state.h"
 
 #define OUTPUT_UNKNOWN SIZE_MAX /* how many answers: as many as come */
 
 struct output {
-    PyObject *result; /* the bytearray, or the caller's object */
+    struct state *state;
+    PyObject *result; /* a bytearray of digests, or the caller's object; NULL: `bytes` is our own */
     Py_buffer view;   /* of the latter */
     bool given;
     unsigned char *bytes;
     unsigned char *apart; /* until the end, answers lie here and not in the caller's buffer */
+    unsigned char *valid; /* a byte for each answer, 0: it is null; NULL: there are no nulls */
     size_t width;         /* bytes of an answer; 0: nobody wants answers */
     size_t room;          /* answers */
     size_t done;
 };
 
-/* n answers of `width` bytes, 1 or 8. false: an exception is set, and there is nothing to end. */
-bool output_begin(struct output *o, PyObject *given, size_t n, size_t width);
+/* n answers of `width` bytes: 1, for Answers, or 8, for a bytearray of digests. false: an exception
+ * is set, and there is nothing to end. */
+bool output_begin(struct output *o, struct state *state, PyObject *given, size_t n, size_t width);
 
 /* Gives all keys, in the caller's buffer, the answer 1 until they get their own: new, or maybe
  * there. So no failure leaves a 0 that nobody has given. */
@@ -39,6 +42,10 @@ void output_none(struct output *o);
 /* Where the next n answers go, until the next call; they are done then. NULL: an exception is set
  * (width not 0). */
 unsigned char *output_next(struct output *o, size_t n);
+
+/* The last n answers that output_next() gave out are null where `valid` is 0. false: an exception
+ * is set, because a null has no digest, and no place in a buffer of the caller's. */
+bool output_nulls(struct output *o, const unsigned char *valid, size_t n);
 
 /* The result, or after a failure NULL; releases what was held. */
 PyObject *output_end(struct output *o, bool good);

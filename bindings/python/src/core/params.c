@@ -46,13 +46,12 @@ bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
     PyObject *kind = Py_None, *spool = Py_None;
     begin(p);
     p->c.threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&pO&:Builder", names, convert_fpr, &p->c.fpr,
-            convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
-            convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
-            p->c.tag, &kind, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
-            convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity,
-            convert_watermark, p->c.watermark) ||
+    if (!PARSE(args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&pO&:Builder", names, convert_fpr,
+               &p->c.fpr, convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32,
+               &p->c.hashes, convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label,
+               convert_tag, p->c.tag, &kind, convert_u32, &p->c.threads, convert_u64, &p->c.memory,
+               &spool, convert_u32, &p->c.slice, convert_u32, &p->c.slices, &p->over_capacity,
+               convert_watermark, p->c.watermark) ||
         !kind_parse(kind, &p->c.key_kind, &p->c.key_size) || !set_label(p))
         return false;
     p->c.over_capacity = p->over_capacity != 0;
@@ -123,8 +122,8 @@ bool params_of_file(struct params *p, PyObject *args, PyObject *keywords)
     PyObject *kind = Py_None, *every = Py_None;
     int grow = 0;
     begin(p);
-    return PyArg_ParseTupleAndKeywords(args, keywords, "O&|" LIVE_FORMAT "p:create", names,
-                                       convert_path, &p->path, LIVE_PLACES, &p->replace) &&
+    return PARSE(args, keywords, "O&|" LIVE_FORMAT "p:create", names, convert_path, &p->path,
+                 LIVE_PLACES, &p->replace) &&
            set_path(p) && live_given(p, kind, grow, every);
 }
 
@@ -134,8 +133,7 @@ bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
     PyObject *kind = Py_None, *every = Py_None;
     int grow = 0;
     begin(p);
-    return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT "p:in_memory", names,
-                                       LIVE_PLACES, &p->sole) &&
+    return PARSE(args, keywords, "|" LIVE_FORMAT "p:memory", names, LIVE_PLACES, &p->sole) &&
            live_given(p, kind, grow, every);
 }
 
@@ -145,8 +143,7 @@ bool destination_parse(struct destination *d, const char *format, PyObject *args
     static char *names[] = { "path", "replace", NULL };
     int replace = 0;
     *d = (struct destination){ 0 };
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, convert_path, &d->path,
-                                     &replace) ||
+    if (!PARSE(args, keywords, format, names, convert_path, &d->path, &replace) ||
         (d->bytes = path_bytes(d->path)) == NULL)
         return false;
     d->to = bloomfile_to_path(PyBytes_AsString(d->bytes), replace ? BLOOMFILE_TO_REPLACE : 0);

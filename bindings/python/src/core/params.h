@@ -22,8 +22,13 @@ bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords);
  */
 bool params_of_file(struct params *p, PyObject *args, PyObject *keywords);
 
-/* in_memory(capacity=0, fpr=None, *, the same without a file, sole_adder) */
+/* memory(capacity=0, fpr=None, *, the same without a file, sole_adder) */
 bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
+
+/* What these two take after `*`, for docstrings. */
+#define LIVE_MAKING                                                                                \
+    "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
+    "generations=0, every=None, exact=False, over_capacity=False, watermark=b''"
 
 /* After any of these, whatever it returned. */
 void params_end(struct params *p);

@@ -15,6 +15,8 @@ struct source {
                 size_t count, uint64_t *digests);
     uint32_t kind;           /* of the keys, BLOOMFILE_KEYS_*; 0: these are digests */
     const uint64_t *digests; /* not NULL: they are there already */
+    const unsigned char
+        *valid; /* a byte for each key, 0: a null, which is not read; NULL: no nulls */
     const unsigned char *items;
     size_t size; /* of a record, or an integer */
     bool sign;   /* of integers */

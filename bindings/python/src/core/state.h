@@ -6,9 +6,10 @@
 #include "python.h"
 
 struct state {
-    PyTypeObject *filter, *live, *builder;
+    PyTypeObject *filter, *live, *builder, *answers;
     PyObject *errors;  /* bloomfile.errors; NULL until the first error */
     PyObject *records; /* bloomfile.records: dataclasses */
+    PyObject *columns; /* bloomfile.columns; NULL until the first column */
 };
 
 extern struct PyModuleDef module_definition;

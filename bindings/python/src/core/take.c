@@ -2,6 +2,8 @@
  * Keys in buffers need the GIL for nothing but looking for signals now and then. */
 #include "take.h"
 
+#include <string.h>
+
 #include "error.h"
 
 #define GROUP 4096u      /* keys that are hashed into the caches */
@@ -35,8 +37,72 @@ static int take_hashed(const struct taker *taker, void *handle, const struct spa
     return 0;
 }
 
+/* The digests of n keys without the nulls, *count of them. */
+static int hash_valid(const struct taker *taker, const struct source *s, size_t first, size_t n,
+                      uint64_t *digests, size_t *count)
+{
+    const unsigned char *valid = s->valid + first;
+    int error = 0;
+    *count = 0;
+    for (size_t i = 0, end; i < n && error == 0; i = end + 1) {
+        for (end = i; end < n && valid[end] != 0;)
+            end++;
+        if (end == i)
+            continue;
+        if (s->digests != NULL)
+            memcpy(digests + *count, s->digests + first + i, (end - i) * sizeof *digests);
+        else
+            error = s->hash(s, taker->keys, taker->seed, first + i, end - i, digests + *count);
+        *count += end - i;
+    }
+    return error;
+}
+
+/* Gives each key its answer, and each null a 0. */
+static void spread(const unsigned char *valid, const unsigned char *few, size_t n,
+                   unsigned char *answers)
+{
+    for (size_t i = 0; i < n; i++)
+        answers[i] = valid[i] != 0 ? *few++ : 0;
+}
+
+/* How many of n keys are before the one with this number, of those that are not null. */
+static size_t place_of(const unsigned char *valid, size_t number, size_t n)
+{
+    size_t i = 0;
+    for (; i < n && (valid[i] == 0 || number > 0); i++)
+        number -= valid[i] != 0;
+    return i;
+}
+
+static int take_with_nulls(const struct taker *taker, void *handle, const struct span *span,
+                           size_t *done)
+{
+    uint64_t digests[GROUP];
+    unsigned char few[GROUP];
+    const struct source *s = span->source;
+    for (size_t at = 0; at < span->count; at += GROUP) {
+        const size_t n = span->count - at < GROUP ? span->count - at : GROUP;
+        const unsigned char *valid = s->valid + span->first + at;
+        size_t count, some;
+        int error = hash_valid(taker, s, span->first + at, n, digests, &count);
+        if (error != 0)
+            return error;
+        some = count;
+        error = taker->take(handle, digests, count, taker->width > 0 ? few : NULL, &some);
+        if (taker->width > 0)
+            spread(valid, few, n, span->answers + at);
+        *done += error == 0 ? n : place_of(valid, some, n);
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
 static int take_span(const struct taker *taker, void *handle, const struct span *span, size_t *done)
 {
+    if (span->source->valid != NULL)
+        return take_with_nulls(taker, handle, span, done);
     if (span->source->digests == NULL)
         return take_hashed(taker, handle, span, done);
     return taker->take(handle, span->source->digests + span->first, span->count, span->answers,
@@ -81,6 +147,8 @@ bool take_source(const struct taker *taker, const struct source *source, struct 
         span.count = rest < PIECE ? rest : PIECE;
         span.answers = taker->width > 0 ? output_next(output, span.count) : NULL;
         if ((taker->width > 0 && span.answers == NULL) ||
+            (source->valid != NULL &&
+             !output_nulls(output, source->valid + span.first, span.count)) ||
             !take(taker, &span, output->done - (taker->width > 0 ? span.count : 0)))
             return false;
         span.first += span.count;

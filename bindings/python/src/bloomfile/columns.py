@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Columns of pandas and arrays of NumPy, as the extension takes them; and answers as pandas takes them."""
+
+import importlib
+
+_CASTS = {
+    "f": ".astype('int64'), .astype('Int64') if values are missing, or .astype(str)",
+    "b": ".astype('int8') or .astype(str)",
+    "M": ".astype('int64') or .astype(str)",
+    "m": ".astype('int64') or .astype(str)",
+}
+
+
+def _refused(dtype):
+    cast = _CASTS.get(getattr(dtype, "kind", ""), ".astype(str)")
+    return TypeError(f"keys are strings, bytes or integers, and this column is {dtype}: cast it with {cast}")
+
+
+def _of_numpy(array, nulls):
+    kind = array.dtype.kind
+    if kind == "O":
+        return array, None, nulls
+    if array.ndim != 1:
+        return None
+    if kind in "iu":
+        return array.astype(array.dtype.newbyteorder("="), order="C", copy=False), None, False
+    if kind in "US":
+        return array.tolist(), None, False
+    if kind in "fcbMm":
+        raise _refused(array.dtype)
+    return None
+
+
+def _of_pandas(column):
+    dtype = column.dtype
+    kind = getattr(dtype, "kind", "O")
+    values = getattr(column, "array", column)
+    if type(dtype).__name__ == "ArrowDtype" or getattr(dtype, "storage", None) == "pyarrow":
+        return values.__arrow_array__(), None, False  # the column's own memory
+    if type(dtype).__name__.startswith(("Int", "UInt")) and kind in "iu":
+        return column.to_numpy(dtype=f"{kind}8", na_value=0), values.isna(), False
+    if kind in "fcbMm":
+        raise _refused(dtype)
+    return _of_numpy(column.to_numpy(), True)
+
+
+def plain(keys):
+    """Returns (keys, mask, nulls) for a column of pandas or an array of NumPy, and None for another object.
+
+    keys: an array, a list, or an object of Arrow. mask: True for each null; None: there is no mask. nulls: objects such as None are nulls.
+    """
+    if getattr(keys, "ndim", 1) == 2 and hasattr(keys, "columns"):
+        raise TypeError("keys are one column, and this is a data frame: pass a column of it, such as frame['key']")
+    if hasattr(keys, "to_numpy") and hasattr(keys, "isna"):
+        return _of_pandas(keys)
+    if hasattr(getattr(keys, "dtype", None), "newbyteorder") and hasattr(keys, "tolist") and getattr(keys, "ndim", 0) > 0:
+        return _of_numpy(keys, False)
+    return None
+
+
+def to_numpy(answers):
+    return answers.to_numpy()
+
+
+class _Arrow:
+    """Only what Arrow needs of answers: polars takes a sequence item by item."""
+
+    def __init__(self, answers):
+        self.__arrow_c_array__ = answers.__arrow_c_array__
+
+
+def to_polars(answers):
+    return importlib.import_module("polars").Series(_Arrow(answers))
+
+
+def to_pandas(answers):
+    return importlib.import_module("pandas").arrays.BooleanArray(answers.fill_null(False).to_numpy().copy(), answers.is_null().to_numpy().copy())

@@ -355,7 +355,7 @@ KEYS = [b"%d" % i * (i % 5) for i in range(60)]
 
 def compare_compact(chance, data):
     seed = chance.choice((0, 0, 0, 5))
-    view, keys = ctypes.create_string_buffer(48), chance.sample(KEYS, ASKED)
+    view, keys = ctypes.create_string_buffer(64), chance.sample(KEYS, ASKED)
     digests = (ctypes.c_uint64 * ASKED)(*(xxh3_of(key, seed) for key in keys))
     hits = (ctypes.c_bool * ASKED)()
     error = C.bloomfile_view_open(view, seed, data, len(data))

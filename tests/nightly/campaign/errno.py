@@ -283,9 +283,11 @@ def room_for(program):
 MEANS = (
     ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # another process holds the lock
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
-     "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file|"
-     "it is not one of the sources|it may have keys that"),            # keeps DEST
-    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing, the first file"),
+     "replaced or removed|removed or replaced|another process replaced it|a symbolic link to nothing|it is missing"),
+    ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
+    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it"),
+    ("readlink", "ENOENT", "it is missing"),                               # twice: the open of the first file fails, too
+    ("fstatfs", "ENOENT", "it is missing"),
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page is gone
@@ -309,6 +311,8 @@ class ErrnoJudge(Judge):
         self.count("told")
         if point.harmless:
             self.fail(f"it ended with {status}: {self.said}")
+        if point.call == "futex" and "The futex facility returned an unexpected error code" in self.said:
+            return  # another thread's FUTEX_WAKE got the error, and glibc ended the program
         if status is None or status < 0 or status > 128:
             self.fail(f"it was ended by a signal ({status}): {self.said}")
         if not self.said.strip() and self.point.call == "write":

@@ -121,7 +121,8 @@ def call(words, left):
                            check=False)
     log = ended.stdout.decode(errors="replace")
     if ended.returncode != 0:
-        raise Found(f"ended with {ended.returncode}: {log.strip().splitlines()[-1][:200]}\n"
+        last = log.strip().rpartition("\n")[2] or "it printed nothing"
+        raise Found(f"ended with {ended.returncode}: {last[:200]}\n"
                     f"{' '.join(map(str, words))}\n\n{log[-20_000:]}",
                     {file.name: file.read_bytes() for file in left.iterdir() if file.is_file()})
     return log

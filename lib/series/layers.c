@@ -59,8 +59,8 @@ static void start_set(const bloomfile_filter *f, struct layers *l, const struct 
         if (!has_layer(before, layer))
             guard_join(layer->guard, f->guard);
     }
-    for (size_t i = 1; i < l->count; i++) /* contains_any() reads the first */
-        l->views[0].ignored |= l->views[i].ignored;
+    for (size_t i = l->count; i-- > 1;) /* contains_any() gets all views, or all older views */
+        l->views[i - 1].ignored |= l->views[i].ignored;
 }
 
 static void close_layer(bloomfile_filter *layer)

@@ -201,6 +201,25 @@ TEST_IN_DIR(what_is_made_does_not_depend_on_batches_or_on_where)
     free(expected.data);
 }
 
+/* Small layers have 2 to 8 hashes, so a product of some layers has positions of no other layer. */
+TEST(layers_of_few_hashes_keep_their_keys)
+{
+    static const size_t batches[] = { 1, 7, 1000, 5000 };
+    size_t new_keys[ROWS(batches)];
+    struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
+    params.capacity = 10;
+    params.fpr = 0.1;
+    for (unsigned i = 0; i < ROWS(batches); i++) {
+        bloomfile_filter *f;
+        assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+        new_keys[i] = add_numbers_to(f, 0, MANY, batches[i]);
+        assert_int_equal(new_keys[i], new_keys[0]);
+        for (unsigned again = 0; again < ROWS(batches); again++)
+            assert_int_equal(add_numbers_to(f, 0, MANY, batches[again]), 0);
+        bloomfile_close(f);
+    }
+}
+
 /* S8. */
 TEST_IN_DIR(a_key_is_new_only_if_no_layer_has_it)
 {

@@ -21,7 +21,7 @@ struct answers {
 
 unsigned char *answers_room(unsigned char *old, size_t n)
 {
-    unsigned char *bytes = n <= PY_SSIZE_T_MAX ? realloc(old, n + (n == 0)) : NULL;
+    unsigned char *bytes = n < PY_SSIZE_T_MAX ? realloc(old, n + (n == 0)) : NULL;
     if (bytes == NULL)
         PyErr_NoMemory();
     return bytes;

@@ -552,7 +552,8 @@ class Facts(Case):
         for part in parts:
             self.assertTrue(9 < part.bits_per_key < 11)
         series = bloomfile.Filter.memory(10, grow=True)
-        self.assertEqual((series.keys, series.fpr), (sum(series.add_many(range(1000))), 0.01))
+        new = sum(series.add_many(range(1000)))
+        self.assertEqual((series.keys, series.fpr), (new, 0.01))
         self.assertGreaterEqual(series.capacity, 1000)
 
     def test_info_has_no_internals(self):

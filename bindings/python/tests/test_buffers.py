@@ -276,6 +276,33 @@ class Arrow(Case):
         self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), array.array("i", [1]))
         self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), "a")
 
+    def test_spans(self):
+        text = b"ACGTACGGTA"
+        starts = array.array("q", range(len(text) - 2))
+        ends = array.array("Q", (start + 3 for start in starts))
+        kmers = [text[start:start + 3] for start in starts]
+        live, builder = bloomfile.Filter.memory(100, 1e-9), bloomfile.Builder(1e-9)
+        self.assertEqual(live.add_spans(text, starts, ends), [kmer not in kmers[:i] for i, kmer in enumerate(kmers)])
+        builder.add_spans(text, starts, ends)
+        for f in live, bloomfile.Filter.from_bytes(builder.to_bytes()):
+            self.assertEqual((f.keys, f.contains_many(kmers).all()), (len(set(kmers)), True))
+            self.assertEqual(f.contains_spans(b"--ACGTTT", array.array("q", [2, 5, 8, 0]), array.array("q", [5, 8, 8, 8])),
+                             [True, False, False, False])
+        out = bytearray(len(starts))
+        self.assertEqual(live.contains_spans(text, starts, ends, out=out), b"\1" * len(starts))
+        self.assertEqual(live.contains_spans(b"", array.array("q"), array.array("q")), [])
+        for start, end in (-1, 2), (5, 4), (0, 11), (11, 11), (-2**63, 2**63 - 1):
+            with self.subTest((start, end)), self.assertRaisesRegex(ValueError, "outside the data"):
+                live.contains_spans(text, array.array("q", [0, start]), array.array("q", [1, end]))
+        with self.assertRaisesRegex(ValueError, "outside the data"):
+            live.contains_spans(text, array.array("Q", [2**64 - 1]), array.array("Q", [2**64 - 1]))
+        self.assertRaisesRegex(ValueError, "as many", live.contains_spans, text, starts, ends[1:])
+        for wrong in (array.array("i", [0]), starts), (starts, array.array("d", starts)), (list(starts), ends):
+            self.assertRaises(TypeError, live.contains_spans, text, *wrong)
+        self.assertRaises(TypeError, live.contains_spans, "text", starts, ends)
+        self.assertRaisesRegex(TypeError, "'out'", builder.add_spans, text, starts, ends, out=out)
+        self.assertRaisesRegex(ValueError, "overlaps", live.contains_spans, text, starts, starts, out=memoryview(starts).cast("B")[:8])
+
     def test_arrays_of_every_format(self):
         for fmt in "u", "U", "z", "Z", "vu", "vz":
             with self.subTest(fmt):

@@ -163,6 +163,12 @@ class Filter:
         """The same for n keys: n + 1 offsets, int32 or int64, into a buffer of bytes."""
     @overload
     def contains_arrow(self, offsets: _Buffer, data: _Buffer, /, *, out: _Out) -> _Out: ...
+    @overload
+    def contains_spans(self, data: _Buffer, starts: _Buffer, ends: _Buffer, /, *, out: None = None) -> Answers:
+        """The same for keys in a buffer of bytes: key i is data[starts[i]:ends[i]]. Keys may overlap. starts, ends: buffers of 64-bit
+        integers."""
+    @overload
+    def contains_spans(self, data: _Buffer, starts: _Buffer, ends: _Buffer, /, *, out: _Out) -> _Out: ...
     @property
     def status(self) -> Exception | None:
         """None, or the error that lookups met. Damage: answers that depended on it were True. ECHANGED: the file was modified in
@@ -276,6 +282,11 @@ class LiveFilter(Filter):
         """The same for offsets and bytes, as contains_arrow() takes them."""
     @overload
     def add_arrow(self, offsets: _Buffer, data: _Buffer, /, *, out: _Out) -> _Out: ...
+    @overload
+    def add_spans(self, data: _Buffer, starts: _Buffer, ends: _Buffer, /, *, out: None = None) -> Answers:
+        """The same for spans, as contains_spans() takes them."""
+    @overload
+    def add_spans(self, data: _Buffer, starts: _Buffer, ends: _Buffer, /, *, out: _Out) -> _Out: ...
     def remove(self, key: _Key, /) -> None:
         """Undoes one add of the key, which must have been made. Only in the layout 'counting'."""
     def sync(self, *, watermark: _Buffer | None = None) -> None:
@@ -318,6 +329,9 @@ class Builder:
         keys; `size` with such an array raises a TypeError."""
     def add_arrow(self, offsets: _Buffer, data: _Buffer, /) -> None:
         """Adds n keys: n + 1 offsets, int32 or int64, into a buffer of bytes."""
+    def add_spans(self, data: _Buffer, starts: _Buffer, ends: _Buffer, /) -> None:
+        """Adds keys in a buffer of bytes: key i is data[starts[i]:ends[i]]. Keys may overlap. starts, ends: buffers of 64-bit
+        integers."""
     def count(self) -> int:
         """Returns the number of different keys so far."""
     def set_tag(self, tag: _Buffer, /) -> None:

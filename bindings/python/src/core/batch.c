@@ -331,14 +331,19 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
 
 /* ---- arguments */
 
-/* Without answers, `out` is no argument. */
+/* Without answers, `out` is not a parameter: the names are as many as the format has. */
 static char **named(const struct taker *taker, char **names)
 {
-    static char *none[] = { "", "", NULL };
+    static char *none[] = { "", "", "", NULL };
     static char *size_only[] = { "", "size", NULL };
+    size_t count = 0;
     if (taker->width > 0)
         return names;
-    return names[1][0] == 's' ? size_only : names[1][0] == '\0' ? none : none + 1;
+    if (names[1][0] == 's')
+        return size_only;
+    while (names[count][0] == '\0')
+        count++;
+    return none + 3 - count;
 }
 
 PyObject *batch_keys_of(const struct taker *taker, PyObject *args, PyObject *keywords)
@@ -382,6 +387,18 @@ PyObject *batch_arrow_of(const struct taker *taker, PyObject *args, PyObject *ke
     if (!PARSE(args, keywords, taker->width > 0 ? "OO|$O" : "OO", named(taker, names), &offsets,
                &data, &out) ||
         !source_of_offsets(&source, offsets, data))
+        return NULL;
+    return batch_source(taker, &source, out);
+}
+
+PyObject *batch_spans_of(const struct taker *taker, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "", "", "", "out", NULL };
+    PyObject *data, *starts, *ends, *out = Py_None;
+    struct source source;
+    if (!PARSE(args, keywords, taker->width > 0 ? "OOO|$O" : "OOO", named(taker, names), &data,
+               &starts, &ends, &out) ||
+        !source_of_spans(&source, data, starts, ends))
         return NULL;
     return batch_source(taker, &source, out);
 }

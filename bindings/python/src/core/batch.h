@@ -15,10 +15,12 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out);
 PyObject *batch_source(const struct taker *taker, struct source *source, PyObject *out);
 
 /* The same for the arguments of methods: (keys), (digests), (records, size=None), (offsets, data),
+ * (data, starts, ends),
  * each with `out` if the taker answers. */
 PyObject *batch_keys_of(const struct taker *taker, PyObject *args, PyObject *keywords);
 PyObject *batch_digests_of(const struct taker *taker, PyObject *args, PyObject *keywords);
 PyObject *batch_records_of(const struct taker *taker, PyObject *args, PyObject *keywords);
 PyObject *batch_arrow_of(const struct taker *taker, PyObject *args, PyObject *keywords);
+PyObject *batch_spans_of(const struct taker *taker, PyObject *args, PyObject *keywords);
 
 #endif

@@ -176,6 +176,11 @@ static PyObject *add_arrow(struct builder *self, PyObject *args, PyObject *keywo
     return run(self, batch_arrow_of, args, keywords);
 }
 
+static PyObject *add_spans(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    return run(self, batch_spans_of, args, keywords);
+}
+
 /* ---- finishing */
 
 static bloomfile_builder *enter_alone(struct builder *self)
@@ -322,6 +327,10 @@ static PyMethodDef methods[] = {
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /)\n--\n\n"
       "Adds n keys: n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "add_spans", FUNCTION(add_spans), WITH_KEYWORDS,
+      "add_spans($self, data, starts, ends, /)\n--\n\n"
+      "Adds keys in a buffer of bytes: key i is data[starts[i]:ends[i]]. Keys may overlap. starts, "
+      "ends: buffers of 64-bit integers." },
     { "count", FUNCTION(count), METH_NOARGS,
       "count($self, /)\n--\n\n"
       "Returns the number of different keys so far." },

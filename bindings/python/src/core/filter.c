@@ -359,6 +359,12 @@ static PyObject *contains_arrow(struct filter *self, PyObject *args, PyObject *k
     return batch_arrow_of(&taker, args, keywords);
 }
 
+static PyObject *contains_spans(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_spans_of(&taker, args, keywords);
+}
+
 /* ---- how it is */
 
 /* It may read all that answers relied on. */
@@ -740,6 +746,10 @@ static PyMethodDef methods[] = {
     { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for n keys: n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "contains_spans", FUNCTION(contains_spans), WITH_KEYWORDS,
+      "contains_spans($self, data, starts, ends, /, *, out=None)\n--\n\n"
+      "The same for keys in a buffer of bytes: key i is data[starts[i]:ends[i]]. Keys may overlap. "
+      "starts, ends: buffers of 64-bit integers." },
     { "info", FUNCTION(info), METH_NOARGS,
       "info($self, /)\n--\n\n"
       "Returns size, keys, kind, label and state. inspect() returns the whole header." },

@@ -220,6 +220,12 @@ static PyObject *add_arrow(struct filter *self, PyObject *args, PyObject *keywor
     return batch_arrow_of(&taker, args, keywords);
 }
 
+static PyObject *add_spans(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_spans_of(&taker, args, keywords);
+}
+
 /* ---- disk */
 
 static PyObject *none_or(struct filter *self, int error)
@@ -326,6 +332,9 @@ static PyMethodDef methods[] = {
     { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
       "add_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for offsets and bytes, as contains_arrow() takes them." },
+    { "add_spans", FUNCTION(add_spans), WITH_KEYWORDS,
+      "add_spans($self, data, starts, ends, /, *, out=None)\n--\n\n"
+      "The same for spans, as contains_spans() takes them." },
     { "remove", FUNCTION(remove_key), METH_O,
       "remove($self, key, /)\n--\n\n"
       "Undoes one add of the key, which must have been made. Only in the layout 'counting'." },

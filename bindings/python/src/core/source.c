@@ -283,6 +283,47 @@ bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data)
     return true;
 }
 
+/* ---- spans */
+
+static int hash_spans(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,
+                      size_t count, uint64_t *digests)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        int64_t begin, end; /* from 2^63 on they are negative, and beyond any buffer */
+        memcpy(&begin, s->items + (first + i) * sizeof begin, sizeof begin);
+        memcpy(&end, s->ends + (first + i) * sizeof end, sizeof end);
+        if (begin < 0 || end < begin || end > s->data_size)
+            return SOURCE_CONTRADICTS;
+        error = kind_hash(keys, seed, s->data + begin, (size_t)(end - begin), &digests[i]);
+    }
+    return error;
+}
+
+bool source_of_spans(struct source *s, PyObject *data, PyObject *starts, PyObject *ends)
+{
+    *s = (struct source){ .kind = BLOOMFILE_KEYS_BYTES, .hash = hash_spans };
+    if (!hold(s, data) || !hold(s, starts) || !hold(s, ends))
+        return fail(s);
+    const Py_buffer *bytes = &s->held[0], *from = &s->held[1], *to = &s->held[2];
+    if (!items_are(bytes, 1, "Bbc"))
+        PyErr_Format(PyExc_TypeError, "the data of keys are bytes, not of format '%s'",
+                     bytes->format);
+    else if (!items_are(from, 8, "qlQL") || !items_are(to, 8, "qlQL"))
+        PyErr_SetString(PyExc_TypeError, "starts and ends are items of 64 bits (formats 'q', 'Q')");
+    else if (from->len != to->len)
+        PyErr_SetString(PyExc_ValueError, "there must be as many starts as ends");
+    else {
+        s->n = (size_t)from->len / 8;
+        s->items = from->buf;
+        s->ends = to->buf;
+        s->data = bytes->buf;
+        s->data_size = bytes->len;
+        return true;
+    }
+    return fail(s);
+}
+
 /* ---- views: 16 bytes each. Short keys lie in them, longer ones in one of several buffers. */
 
 int source_hash_views(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,

@@ -25,7 +25,8 @@ struct source {
     const unsigned char *const *parts; /* of views: buffers, and their sizes */
     const int64_t *part_sizes;
     int64_t part_count;
-    Py_buffer held[2];
+    const unsigned char *ends; /* of spans: `items` are the starts */
+    Py_buffer held[3];
     unsigned holds;
 };
 
@@ -44,6 +45,9 @@ int source_of_integers(struct source *s, PyObject *array);
 
 /* Keys that lie one behind the other in `data`, from each offset to the next. */
 bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data);
+
+/* Keys in `data`, each from a start to an end, 64 bits each. */
+bool source_of_spans(struct source *s, PyObject *data, PyObject *starts, PyObject *ends);
 
 void source_end(struct source *s);
 

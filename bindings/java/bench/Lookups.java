@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Lookups of absent keys in filters of equal rate: this library, Guava's BloomFilter, Spark's sketch, and the C library's
- * scalar kernel, in one run. Lookups LOOKUPS-OF-C FOLDER KEYS...: prints Markdown, nanoseconds a lookup.
+ * Lookups of absent keys in filters of equal rate: this library, DataSketches, Spark's sketch, Guava's BloomFilter, and the C
+ * library's scalar kernel, in one run. Lookups LOOKUPS-OF-C FOLDER KEYS...: prints Markdown, nanoseconds a lookup.
  *
  * <p>Contenders take turns. What is timed at once takes less time than a processor is lent out for, and of each such
  * piece the best turn counts, so that what else the machine does matters little.
@@ -53,17 +53,15 @@ public final class Lookups {
 
     private static void run(String program, Path folder, int keys) throws Exception {
         Path path = folder.resolve("lookups.bloom");
-        Params params = new Params().capacity(keys).fpr(FPR);
+        Params params = new Params().capacity(keys).fpr(FPR).keyKind("unknown");
         BloomFilter<Long> guava = BloomFilter.create(Funnels.longFunnel(), keys, FPR);
         org.apache.spark.util.sketch.BloomFilter spark = org.apache.spark.util.sketch.BloomFilter.create(keys, FPR);
-        byte[] key = new byte[8];
+        var sketches = org.apache.datasketches.filters.bloomfilter.BloomFilterBuilder.createByAccuracy(keys, FPR);
         try (Builder builder = new Builder(params)) {
             for (int i = 0; i < keys; i++) {
                 long number = mix(i);
-                for (int j = 0; j < 8; j++) {
-                    key[j] = (byte) (number >>> 8 * j);
-                }
-                builder.add(key);
+                builder.add(number);
+                sketches.update(number);
                 guava.put(number);
                 spark.putLong(number);
             }
@@ -77,34 +75,27 @@ public final class Lookups {
             texts[i] = ("https://example.org/" + Long.toHexString(numbers[i])).getBytes(StandardCharsets.US_ASCII);
         }
         Filter.Options options = Filter.Options.DEFAULT.check(Filter.Check.FULL);
-        try (Filter f = Filter.open(path, options.uncut()); Filter safe = Filter.open(path, options)) {
+        try (Filter f = Filter.open(path, options); Filter uncut = Filter.open(path, options.uncut())) {
             boolean[] maybe = new boolean[BATCH];
             Map<String, Contender> contenders = new LinkedHashMap<>();
-            contenders.put("bloomfile, digests one by one", from -> {
-                int n = 0;
-                for (int i = from; i < from + PIECE; i++) {
-                    n += safe.mayContainDigest(numbers[i]) ? 1 : 0;
-                }
-                return n;
-            });
-            contenders.put("bloomfile, the same, uncut", from -> {
-                int n = 0;
-                for (int i = from; i < from + PIECE; i++) {
-                    n += f.mayContainDigest(numbers[i]) ? 1 : 0;
-                }
-                return n;
-            });
-            contenders.put("bloomfile, digests in batches", from -> {
-                int n = 0;
-                for (int i = from; i < from + PIECE; i += BATCH) {
-                    n += f.mayContainDigests(numbers, i, BATCH, maybe, 0);
-                }
-                return n;
-            });
             contenders.put("bloomfile, numbers", from -> {
                 int n = 0;
                 for (int i = from; i < from + PIECE; i++) {
                     n += f.mayContain(numbers[i]) ? 1 : 0;
+                }
+                return n;
+            });
+            contenders.put("DataSketches, numbers", from -> {
+                int n = 0;
+                for (int i = from; i < from + PIECE; i++) {
+                    n += sketches.query(numbers[i]) ? 1 : 0;
+                }
+                return n;
+            });
+            contenders.put("Spark, numbers", from -> {
+                int n = 0;
+                for (int i = from; i < from + PIECE; i++) {
+                    n += spark.mightContainLong(numbers[i]) ? 1 : 0;
                 }
                 return n;
             });
@@ -115,10 +106,10 @@ public final class Lookups {
                 }
                 return n;
             });
-            contenders.put("Spark, numbers", from -> {
+            contenders.put("bloomfile, numbers, uncut", from -> {
                 int n = 0;
                 for (int i = from; i < from + PIECE; i++) {
-                    n += spark.mightContainLong(numbers[i]) ? 1 : 0;
+                    n += uncut.mayContain(numbers[i]) ? 1 : 0;
                 }
                 return n;
             });
@@ -133,6 +124,27 @@ public final class Lookups {
                 int n = 0;
                 for (int i = from; i < from + PIECE; i++) {
                     n += spark.mightContainBinary(texts[i]) ? 1 : 0;
+                }
+                return n;
+            });
+            contenders.put("bloomfile, 36 bytes, uncut", from -> {
+                int n = 0;
+                for (int i = from; i < from + PIECE; i++) {
+                    n += uncut.mayContain(texts[i]) ? 1 : 0;
+                }
+                return n;
+            });
+            contenders.put("bloomfile, digests one by one", from -> {
+                int n = 0;
+                for (int i = from; i < from + PIECE; i++) {
+                    n += f.mayContainDigest(numbers[i]) ? 1 : 0;
+                }
+                return n;
+            });
+            contenders.put("bloomfile, digests in batches", from -> {
+                int n = 0;
+                for (int i = from; i < from + PIECE; i += BATCH) {
+                    n += f.mayContainDigests(numbers, i, BATCH, maybe, 0);
                 }
                 return n;
             });

@@ -31,6 +31,7 @@ final class Header {
     static final int SEALED = 2;
     static final int POISONED = 3;
     static final int FLAG_ESTIMATED = 1;
+    static final int FLAG_SYNCHRONISING = 2;
     /** The sequence of a sealed record. */
     static final long LAST_SEQUENCE = -1;
 
@@ -113,6 +114,7 @@ final class Header {
     int writers;
     byte[] watermark = new byte[WATERMARK_SIZE];
     int recordCrc;
+    byte[] identity = new byte[16];
 
     boolean isLayer() {
         return (incompat & INCOMPAT_LAYER) != 0;
@@ -156,6 +158,8 @@ final class Header {
         final String attempted;
         /** Whether hash functions of applications are known: app-hashes.md. */
         final boolean applications;
+        /** Whether the record in force may be live: live.md. */
+        boolean live;
 
         Source(String attempted, boolean applications) {
             this.attempted = attempted;
@@ -362,7 +366,8 @@ final class Header {
         source.check(!isLayer() || sealed == (layers != 0), ErrorCode.ESERIES, null); // V34
         source.check(sealed || u32(b, at + 8) != POISONED && u32(b, other + 8) != POISONED, // V35
                 ErrorCode.EPOISONED, null);
-        source.check(sealed, ErrorCode.ELIVE, null); // V36
+        source.check(sealed || source.live && !isLayer(), ErrorCode.ELIVE, isLayer() ? "a series" : null); // V36
+        System.arraycopy(b, inFile ? at + 128 : at, identity, 0, inFile ? identity.length : 0);
     }
 
     private boolean isIntact(byte[] b, int at, int size) {

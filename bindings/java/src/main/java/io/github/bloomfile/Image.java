@@ -256,9 +256,57 @@ final class Image {
     }
 
     /**
-     * Whether the answer "no" to a digest holds. Compiled code that reads from a page that has become unreadable goes on with
-     * whatever is in a register, so what the answer depends on is looked at once more, in a copy.
+     * Whether a digest is certainly not in the image, by a copy and without a look at the end of the file; false proves nothing.
+     *
+     * <p>Compiled code that reads from a page that became unreadable goes on with the present content of a register, but a
+     * copy leaves its target unchanged: zeros. What is cut from a file reads as zeros, too, or not at all. So a zero bit
+     * counts only if its <em>byte</em> is not zero: that byte was there, and a byte is read as a whole.
      */
+    boolean isSurelyAbsent(long digest) {
+        if (layout == Layout.BLOCKED) {
+            long offset = blockOf(digest);
+            return offset >= 0 && lacks(chunk(offset), (int) offset & CHUNK_MASK, digest * C, k);
+        }
+        return layout != Layout.RIBBON && lacksCell(digest);
+    }
+
+    private boolean lacksCell(long digest) {
+        boolean counts = layout == Layout.COUNTING;
+        long g = digest;
+        for (int i = 0; i < k; i++, g *= C) {
+            long x = reduce(g, m);
+            if (!isSet(x)) {
+                long offset = counts ? x >>> 1 : x >>> 3;
+                int near = copy(offset & -8, new byte[8])[(int) offset & 7];
+                return near != 0 && (counts ? near >>> ((x & 1) << 2) & 15 : near >>> (x & 7) & 1) == 0;
+            }
+        }
+        return false;
+    }
+
+    /** Whether one of the first six bits in the block at an index is zero, also in a copy, in a byte that is not. */
+    private static boolean lacks(ByteBuffer c, int at, long g, int k) {
+        int s0 = (int) (g >>> 55);
+        int s1 = (int) (g >>> 46);
+        int s2 = (int) (g >>> 37);
+        int s3 = (int) (g >>> 28);
+        int s4 = (int) (g >>> 19);
+        int s5 = (int) (g >>> 10);
+        // No jumps: which bit is the first to be zero cannot be foreseen.
+        long ones = bit(c, at, s0) & 1 | (bit(c, at, s1) & 1) << 1 | (bit(c, at, s2) & 1) << 2
+                | (bit(c, at, s3) & 1) << 3 | (bit(c, at, s4) & 1) << 4 | (bit(c, at, s5) & 1) << 5;
+        int which = Long.numberOfTrailingZeros(~ones);
+        if (which >= Math.min(k, 6)) {
+            return false;
+        }
+        int s = (int) (g >>> 55 - 9 * which);
+        byte[] word = new byte[8];
+        Copies.copy(c, at + (s >>> 3 & 56), word);
+        int near = word[s >>> 3 & 7];
+        return near != 0 && (near >>> (s & 7) & 1) == 0;
+    }
+
+    /** Whether the answer "no" to a digest holds, if nothing was cut from the file: see {@link Tail}. */
     boolean isAbsent(long digest) {
         if (layout == Layout.BLOCKED) {
             return isAbsentInBlock(copy(reduce(digest, blocks) - firstBlock << 6, ONES.clone()), digest);
@@ -303,9 +351,7 @@ final class Image {
 
     /** Copies bytes of one page over others. A copy that fails leaves these: see {@link Tail}. */
     private byte[] copy(long offset, byte[] over) {
-        ByteBuffer from = chunk(offset).duplicate();
-        from.position((int) offset & CHUNK_MASK);
-        from.get(over);
+        Copies.copy(chunk(offset), (int) offset & CHUNK_MASK, over);
         return over;
     }
 

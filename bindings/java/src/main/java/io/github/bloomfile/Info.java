@@ -213,6 +213,15 @@ public final class Info {
     }
 
     /**
+     * Whether the filter was live when it was opened: counts and watermark are those of the last sync before that.
+     *
+     * @return whether it was
+     */
+    public boolean isLive() {
+        return h.state == Header.LIVE;
+    }
+
+    /**
      * Whether it is a slice, which answers <em>maybe</em> to all keys outside its range.
      *
      * @return whether it is
@@ -284,6 +293,9 @@ public final class Info {
         }
         if (layers > 1) {
             s.append(", newest of ").append(layers).append(" layers");
+        }
+        if (isLive()) {
+            s.append(", live");
         }
         if (isSlice()) {
             s.append(", a slice");

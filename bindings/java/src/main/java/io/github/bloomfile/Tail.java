@@ -47,7 +47,7 @@ final class Tail {
     /** Whether all was there until now. */
     boolean isThere() {
         byte[] now = gone.clone();
-        mapped.duplicate().get(now);
+        Copies.copy(mapped, 0, now);
         return Arrays.equals(now, there);
     }
 }

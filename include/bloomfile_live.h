@@ -71,10 +71,10 @@
  * Sole adder. BLOOMFILE_OPEN_SOLE_ADDER makes the same promise, and adds that break it lose keys.
  * Single adds then take a third of the time, and batches an eighth to a third (blocked, classic).
  * Any thread or process may look up keys at the same time. The promise includes children of fork if
- * the filter is in memory. A file is locked until the handle is finished or closed, or the process ends: other writers get
- * EBUSY, and so does a sole adder if the file already has a writer. A child of fork does not
- * inherit the lock: its first add returns EBUSY as long as the parent holds the lock. A series in
- * files cannot have a sole adder (BLOOMFILE_EISSERIES).
+ * the filter is in memory. A file is locked until the handle is finished or closed, or the process
+ * ends: other writers get EBUSY, and so does a sole adder if the file already has a writer. A child
+ * of fork does not inherit the lock: its first add returns EBUSY as long as the parent holds the
+ * lock. A series in files cannot have a sole adder (BLOOMFILE_EISSERIES).
  *
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After

@@ -11,8 +11,10 @@ target, and 2 after an error or a wrong result.
 
 import argparse
 import array
+import contextlib
 import ctypes
 import gc
+import importlib
 import pathlib
 import platform
 import statistics
@@ -332,6 +334,42 @@ def lists(ours, others, turns, sample):
                                                            for row in built.rows()])
 
 
+def forms(keys):
+    """Yields names and columns of the same keys, str or int, of each library that is there."""
+    integers, found = isinstance(keys[0], int), {}
+    for name in "numpy", "pandas", "pyarrow", "polars":
+        with contextlib.suppress(ImportError):
+            found[name] = importlib.import_module(name)
+    yield "list", keys
+    if "numpy" in found:
+        yield "NumPy", found["numpy"].array(keys, dtype="int64" if integers else object)
+    if "pandas" in found:
+        yield "pandas", found["pandas"].Series(keys, dtype="int64" if integers else object)
+        yield "pandas, nullable", found["pandas"].Series(keys, dtype="Int64" if integers else "string")
+    if "pyarrow" in found:
+        yield "Arrow", found["pyarrow"].array(keys)
+        yield "Arrow, 10% nulls", found["pyarrow"].array([key if i % 10 else None for i, key in enumerate(keys)])
+    if "polars" in found:
+        yield "polars", found["polars"].Series(keys)
+
+
+def columns(work, turns, count):
+    """A table of `f.contains_many` for each kind of column, by the clock of the process: other processes do not count."""
+    times = Times()
+    for kind, keys in ("str", words(0, count)), ("int", list(range(count))):
+        with bloomfile.build(work / "columns.bloom", keys, RATE, replace=True) as made:
+            columns_of = list(forms(keys))
+            for _ in range(turns):
+                for name, column in columns_of:
+                    start = time.process_time()
+                    answers = made.contains_many(column)
+                    times.note(name, kind, time.process_time() - start, count)
+                    if answers.sum() + answers.null_count != count:
+                        trouble(f"a key of {name} was lost")
+    print(f"#### Columns, {power(count)} keys\n")
+    print_table(["column", ">str, ns", ">int, ns"], [[row, times.cell(row, "str"), times.cell(row, "int")] for row in times.rows()])
+
+
 def main(make_scratch):
     global calls
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
@@ -363,6 +401,7 @@ def main(make_scratch):
         lists(ours, found, options.turns, sample)
     for ours in sealed.values():
         ours.close()
+    columns(work, options.turns, options.asked)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ class Filter:
         """The target rate of false positives, up to `capacity` keys. measure().fpr is the actual rate."""
     @property
     def capacity(self) -> int:
-        """The number of keys that keeps the rate. Of a slice: that of the whole filter."""
+        """The number of keys that keeps the rate. A slice has the capacity of the whole filter."""
     @property
     def keys(self) -> int:
         """The number of different keys. Live, or sealed from a live filter: the adds that were new."""

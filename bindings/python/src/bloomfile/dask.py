@@ -115,7 +115,7 @@ def _keys(part):
     """Yields some keys at a time, and a null flag for each element, or None without nulls."""
     kind = getattr(getattr(part, "dtype", None), "kind", "O")
     if kind in "bfcmM":
-        raise TypeError(f"elements of type {part.dtype} are no keys: make them str, bytes or integers; integers with nulls are "
+        raise TypeError(f"elements of type {part.dtype} cannot be keys: make them str, bytes or integers; integers with nulls are "
                         "Int64 in pandas, not float64")
     if kind in "iu":
         there = part.dropna() if hasattr(part, "dropna") else part  # NumPy arrays have no nulls

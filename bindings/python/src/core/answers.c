@@ -66,7 +66,7 @@ static void dealloc(struct answers *self)
     Py_DECREF(type);
 }
 
-/* ---- making one of Python objects */
+/* ---- made from Python objects */
 
 static bool is_bools(const Py_buffer *view)
 {
@@ -503,7 +503,7 @@ static PyObject *compare(struct answers *self, PyObject *other, int op)
     return same < 0 ? NULL : PyBool_FromLong((same != 0) == (op == Py_EQ));
 }
 
-/* ---- for others: a buffer, Arrow, NumPy, pandas, pickle */
+/* ---- a buffer, NumPy, pandas, polars, pickle */
 
 static bool has_no_nulls(const struct answers *self, PyObject *exception)
 {

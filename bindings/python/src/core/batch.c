@@ -51,7 +51,7 @@ struct objects {
     PyObject *list;    /* a list or tuple; else NULL */
     PyObject *others;  /* an iterator; else NULL */
     const char *items; /* pointers to objects, in the memory of an array; else NULL */
-    Py_ssize_t stride; /* bytes from one of these to the next */
+    Py_ssize_t stride; /* bytes from one pointer to the next */
     bool tuple;
     bool nulls;            /* None, NaN and NA are nulls; else they are not keys */
     Py_ssize_t next, size; /* of the list or the array */
@@ -291,7 +291,8 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
     struct objects o = { 0 };
     if (!is_open(taker))
         return output_fail(out, taker->width);
-    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys)) { /* others may iterate otherwise */
+    if (PyList_CheckExact(keys) ||
+        PyTuple_CheckExact(keys)) { /* subclasses may iterate differently */
         o.list = keys;
         o.tuple = PyTuple_CheckExact(keys);
         o.size = o.tuple ? PyTuple_Size(keys) : PyList_Size(keys);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Many keys, of whatever comes, to a taker. */
+ * Passes many keys, of any type, to a taker. */
 #ifndef BLOOMFILE_PYTHON_BATCH_H
 #define BLOOMFILE_PYTHON_BATCH_H
 

@@ -13,7 +13,7 @@
 #include "filter.h"
 #include "long_call.h"
 
-/* The filters that a function works on, and where it writes what it makes. */
+/* The sources of a function, and the destination of its result. */
 struct work {
     struct state *state;
     PyObject *path, *path_bytes;
@@ -132,7 +132,7 @@ static PyObject *choice_list(const struct bloomfile_fold_choice *choices, size_t
     return list;
 }
 
-/* All choices: how many there are is told by a first call, which reads nothing. */
+/* All choices. A first call, which reads no filter, returns their number. */
 static int plan(const bloomfile_filter *f, uint64_t more, struct bloomfile_fold_choice **choices,
                 size_t *count)
 {

@@ -14,17 +14,17 @@
      PyArg_ParseTupleAndKeywords(args, keywords, format, names, __VA_ARGS__))
 bool convert_knows(PyObject *keywords, const char *format, char *const *names);
 
-/* Integers of 64 and 32 bits; others are OverflowError, never cut off. */
+/* Integers of 64 and 32 bits; larger integers raise an OverflowError. */
 int convert_u64(PyObject *object, void *u64);
 int convert_u32(PyObject *object, void *u32);
 
 /* The name of a layout, or None: 0. */
 int convert_layout(PyObject *object, void *u32);
 
-/* A rate, or None: 0. What is no rate stays none. */
+/* A rate, or None: 0. An invalid rate stays invalid. */
 int convert_fpr(PyObject *object, void *value);
 
-/* The rate that convert_fpr() was given, 0 too, which is none. */
+/* The rate that convert_fpr() was given, even 0, which is invalid. */
 double convert_given(double fpr);
 
 /* At most 16 and 32 bytes; the rest is zero. */

@@ -30,7 +30,7 @@ PyObject *error_new(struct state *state, int error, PyObject *path,
                                (unsigned long long)fault->offset, page, fault->field);
 }
 
-/* Sets what is on its way, which is no more ours; always NULL. */
+/* Raises the exception and drops the reference to it; always NULL. */
 static PyObject *raise(PyObject *exception)
 {
     if (exception != NULL) {

@@ -27,7 +27,7 @@ PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObje
                           size_t done);
 
 /* The same with the parameter that is refused, such as "threads=1025". NULL: it is not known, or,
- * if an exception is set, there is that one instead. Takes `asked` over. */
+ * an exception that is set stays. Takes `asked` over. */
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked);
 
 /* "fpr=2.0", for that. NULL: an exception is set. */
@@ -35,7 +35,7 @@ PyObject *error_fpr(const char *name, double fpr);
 PyObject *error_threads(uint32_t threads);
 PyObject *error_key_size(uint32_t size);
 
-/* The same, where the error is about one of the params. */
+/* The same for an error about a parameter in `params`. */
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,
                              const struct bloomfile_params *params);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Opening, asking and closing. A single lookup keeps the GIL: giving it up would cost more. */
+ * Opens, looks up and closes. A single lookup keeps the GIL: releasing it would cost more. */
 #include "filter.h"
 
 #include <bloomfile_live.h>
 #include <bloomfile_open.h>
 #include <bloomfile_unstable.h>
-#include <structmember.h> /* in all versions; newer ones have it in Python.h, too */
+#include <structmember.h> /* in all versions; newer versions have it in Python.h, too */
 
 #include "batch.h"
 #include "convert.h"
@@ -281,7 +281,7 @@ static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
     return NULL;
 }
 
-/* ---- asking */
+/* ---- lookups */
 
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done)
@@ -365,7 +365,7 @@ static PyObject *contains_spans(struct filter *self, PyObject *args, PyObject *k
     return batch_spans_of(&taker, args, keywords);
 }
 
-/* ---- how it is */
+/* ---- state */
 
 /* It may read all that answers relied on. */
 static int recheck(const bloomfile_filter *f)
@@ -813,7 +813,8 @@ static PyGetSetDef attributes[] = {
       "rate.",
       NULL },
     { "capacity", (getter)get_capacity, NULL,
-      "The number of keys that keeps the rate. Of a slice: that of the whole filter.", NULL },
+      "The number of keys that keeps the rate. A slice has the capacity of the whole filter.",
+      NULL },
     { "keys", (getter)get_keys, NULL,
       "The number of different keys. Live, or sealed from a live filter: the adds that were new.",
       NULL },

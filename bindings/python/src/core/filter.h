@@ -14,14 +14,14 @@ struct filter {
     struct state *state;
     uint64_t seed;
     struct kind keys;
-    PyObject *path;     /* as it was given, str; NULL: there is none */
+    PyObject *path;     /* as it was given, str; NULL: no path */
     PyObject *absolute; /* for other processes */
     unsigned flags;     /* it was opened with */
     unsigned born;      /* in the process that opened it */
     bool writes;        /* it was opened for adding */
-    bool adds_wait;     /* for locks, or for a further file */
-    bool finished;      /* its writing has ended, and whoever closed it was told what failed */
-    bool told;          /* somebody has asked for, or was told of, its damage */
+    bool adds_wait;     /* for locks, or for another file */
+    bool finished;      /* its writing has ended, and close() has raised the error */
+    bool told;          /* the program has read its status, or got an exception or a warning */
     bool held;          /* `image` is to be released */
     Py_buffer image;    /* of a filter in memory */
     PyObject *weak;     /* references to it */

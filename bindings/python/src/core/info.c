@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Numbers that stand for something become its name; one that is not known stays a number. */
+ * Turns enumerators into names. An unknown number stays a number. */
 #include "info.h"
 
 #include "convert.h"

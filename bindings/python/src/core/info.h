@@ -17,7 +17,7 @@ PyObject *info_inspect(PyObject *module, PyObject *args);
 /* By enum bloomfile_key_kind; NULL: unknown. */
 extern const char *const info_key_kinds[];
 
-/* The number's name; NULL: it has none, and the object is the number. */
+/* The number's name; NULL: unknown, and the object is the number. */
 const char *info_layout(uint32_t layout);
 PyObject *info_layout_object(uint32_t layout);
 

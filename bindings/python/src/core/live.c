@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filters that are added to. A single add keeps the GIL, unless it may wait for somebody. */
+ * Filters for adding. A single add keeps the GIL, unless it may wait for another process. */
 #include "live.h"
 
 #include <bloomfile_live.h>
@@ -119,7 +119,7 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
     if (waits) {
         WITHOUT_GIL(error = how(f, digest, was_new));
         turn_leave(&self->turn, kind);
-    } else { /* the GIL keeps others from beginning */
+    } else { /* the GIL keeps other threads from beginning */
         error = how(f, digest, was_new);
     }
     if (error != 0)

@@ -64,7 +64,7 @@ bool output_begin(struct output *o, struct state *state, PyObject *given, size_t
     return true;
 }
 
-/* There is no such digest: what has none stays as it is. */
+/* Digests cannot be presumed: the memory stays unchanged. */
 void output_presume(struct output *o)
 {
     if (o->given && o->width == 1)

@@ -15,7 +15,7 @@ struct output {
     unsigned char *bytes;
     unsigned char *apart; /* until the end, answers lie here and not in the caller's buffer */
     unsigned char *valid; /* a byte for each answer, 0: it is null; NULL: there are no nulls */
-    size_t width;         /* bytes of an answer; 0: nobody wants answers */
+    size_t width;         /* bytes of an answer; 0: no answers */
     size_t room;          /* answers */
     size_t done;
 };
@@ -47,7 +47,7 @@ unsigned char *output_next(struct output *o, size_t n);
  * is set, because a null has no digest, and no place in a buffer of the caller's. */
 bool output_nulls(struct output *o, const unsigned char *valid, size_t n);
 
-/* The result, or after a failure NULL; releases what was held. */
+/* Returns the result, or NULL after a failure, and releases the buffers. */
 PyObject *output_end(struct output *o, bool good);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Parsing; what is out of range is told by the library. */
+ * Parses parameters. The library checks their ranges. */
 #include "params.h"
 
 #include <bloomfile_inspect.h>
@@ -30,7 +30,7 @@ static bool set_path(struct params *p)
     return p->path_bytes != NULL;
 }
 
-/* An empty label is none. */
+/* An empty label means no label. */
 static bool set_label(struct params *p)
 {
     if (p->c.label != NULL && p->c.label[0] == '\0')
@@ -63,7 +63,7 @@ bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
     return p->c.spool != NULL;
 }
 
-/* Seconds, or a timedelta; whole ones, as the file has them. */
+/* Whole seconds, as the file stores them, or a timedelta. */
 static bool set_period(struct params *p, PyObject *every)
 {
     if (every == Py_None)

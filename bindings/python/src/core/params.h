@@ -30,7 +30,7 @@ bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
     "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
     "generations=0, every=None, exact=False, over_capacity=False, watermark=b''"
 
-/* After any of these, whatever it returned. */
+/* Call it after any of these, even if it failed. */
 void params_end(struct params *p);
 
 /* The file that a method writes, by its arguments (path, *, replace=False). */

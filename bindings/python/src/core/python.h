@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Python's limited interface, as of CPython 3.11: one build serves that and all newer ones
+ * Python's limited interface, as of CPython 3.11: one build serves that and all newer versions
  * but the free-threaded, which have no such interface. */
 #ifndef BLOOMFILE_PYTHON_H
 #define BLOOMFILE_PYTHON_H
@@ -14,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tables of Python want one type for all functions, whatever they take. */
+/* Tables of Python have one type for functions of all signatures. */
 #define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
 
 /* What goes into slots of a type. */
 #define SLOT(f) ((void *)(f))
 
-/* Does that without the GIL: a statement, or a declaration of what it sets. Once in a block. */
+/* Runs a statement or declaration without the GIL. Once in a block. */
 #define WITHOUT_GIL(...)                                                                           \
     PyThreadState *python = PyEval_SaveThread();                                                   \
     __VA_ARGS__;                                                                                   \

@@ -91,7 +91,7 @@ bool source_of_digests(struct source *s, PyObject *buffer)
 int source_hash_records(const struct source *s, const struct kind *keys, uint64_t seed,
                         size_t first, size_t count, uint64_t *digests)
 {
-    (void)keys; /* which were asked for the size of all */
+    (void)keys; /* the caller has checked the size */
     const unsigned char *record = s->items + first * s->size;
     for (size_t i = 0; i < count; i++, record += s->size)
         digests[i] = bloomfile_hash(seed, record, s->size);
@@ -324,7 +324,7 @@ bool source_of_spans(struct source *s, PyObject *data, PyObject *starts, PyObjec
     return fail(s);
 }
 
-/* ---- views: 16 bytes each. Short keys lie in them, longer ones in one of several buffers. */
+/* ---- views: 16 bytes each. Short keys are inside, longer keys in several buffers. */
 
 int source_hash_views(const struct source *s, const struct kind *keys, uint64_t seed, size_t first,
                       size_t count, uint64_t *digests)

@@ -15,8 +15,8 @@ struct taker {
      * which it has answered the first *done. */
     int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done);
-    size_t width;        /* bytes of an answer; 0: none */
-    struct turn *turn;   /* of the handle; NULL: there is none */
+    size_t width;        /* bytes of an answer; 0: no answers */
+    struct turn *turn;   /* of the handle; NULL: no handle */
     bool open;           /* there was one when this was made: seed and kind are its own */
     enum turn_kind kind; /* whom taking excludes */
     unsigned born;       /* turn_born() where it was made, and takes; 0: in children of fork, too */

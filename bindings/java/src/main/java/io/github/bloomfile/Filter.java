@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -200,6 +201,7 @@ public final class Filter implements Closeable {
 
     /** A file that is mapped: what is needed to see whether it is still what it was. */
     private static final class Mapped implements Closeable {
+        private final Mapping mapping;
         private final RandomAccessFile file;
         private final Path path;
         /** Null if the filter is part of the file: what is around it may change. */
@@ -214,9 +216,11 @@ public final class Filter implements Closeable {
         private final Tail tail;
         private final boolean tells;
 
-        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long begin, long end) throws IOException {
+        Mapped(RandomAccessFile file, Mapping mapping, Path path, BasicFileAttributes attributes, long begin, long end)
+                throws IOException {
+            this.mapping = mapping;
             // What is shorter is refused.
-            tail = end - begin < Tail.LENGTH ? null : new Tail(file, end);
+            tail = end - begin < Tail.LENGTH ? null : new Tail(file, mapping, end);
             tells = tail != null && tail.tells();
             this.file = file;
             this.path = path;
@@ -293,6 +297,7 @@ public final class Filter implements Closeable {
 
         @Override
         public void close() throws IOException {
+            mapping.close();
             file.close();
         }
     }
@@ -383,15 +388,26 @@ public final class Filter implements Closeable {
         boolean heap = options.memory == Memory.HEAP;
         boolean whole = options.offset == 0 && options.length < 0;
         long size = sizeOf(options, file.length(), new Header.Source("open " + path, options.applications));
-        Live live = options.live == Live.Admit.NONE || heap || !whole ? null
-                : Live.of(file, path, isFit, options.live, options.applications);
-        Mapped mapped = heap ? null
-                : new Mapped(file, path, whole && live == null ? attributes : null, options.offset, options.offset + size);
-        Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, heap, live), size, options, mapped, live);
         if (heap) {
+            Filter f = new Filter(path.toString(), new FileBytes(file, null, options.offset, null), size, options, null, null);
             file.close();
+            return f;
         }
-        return f;
+        Mapping mapping = new Mapping();
+        try {
+            return openFile(file, mapping, path, size, options, whole ? attributes : null, isFit);
+        } catch (IOException | RuntimeException | Error e) {
+            mapping.close();
+            throw e;
+        }
+    }
+
+    private static Filter openFile(RandomAccessFile file, Mapping mapping, Path path, long size, Options options,
+            BasicFileAttributes whole, boolean isFit) throws IOException {
+        Live live = options.live == Live.Admit.NONE || whole == null ? null
+                : Live.of(file, mapping, path, isFit, options.live, options.applications);
+        Mapped mapped = new Mapped(file, mapping, path, live == null ? whole : null, options.offset, options.offset + size);
+        return new Filter(path.toString(), new FileBytes(file, mapping, options.offset, live), size, options, mapped, live);
     }
 
     /** S: section 5. */
@@ -540,14 +556,15 @@ public final class Filter implements Closeable {
     private static final class FileBytes implements Bytes {
         private final RandomAccessFile file;
         private final long begin;
-        private final boolean inMemory;
+        /** Null if the file is read into memory. */
+        private final Mapping mapping;
         private final Live live;
 
-        FileBytes(RandomAccessFile file, long begin, boolean inMemory, Live live) {
+        FileBytes(RandomAccessFile file, Mapping mapping, long begin, Live live) {
             this.live = live;
             this.file = file;
             this.begin = begin;
-            this.inMemory = inMemory;
+            this.mapping = mapping;
         }
 
         @Override
@@ -566,12 +583,12 @@ public final class Filter implements Closeable {
             for (int i = 0; i < chunks.length; i++) {
                 long from = offset + ((long) i << Image.CHUNK_SHIFT);
                 int now = (int) Math.min(offset + length - from, 1L << Image.CHUNK_SHIFT);
-                if (inMemory) {
+                if (mapping == null) {
                     byte[] bytes = new byte[now];
                     read(from, bytes, now);
                     chunks[i] = ByteBuffer.wrap(bytes);
                 } else {
-                    chunks[i] = file.getChannel().map(FileChannel.MapMode.READ_ONLY, begin + from, now);
+                    chunks[i] = mapping.map(file.getChannel(), begin + from, now);
                 }
             }
             return chunks;
@@ -744,6 +761,8 @@ public final class Filter implements Closeable {
             return !(only != null && only.isSurelyAbsent(digest)) && looksAgain(digest) || live != null && isPoisoned();
         } catch (InternalError e) {
             return lose();
+        } finally {
+            Reference.reachabilityFence(this); // what is mapped stays until here
         }
     }
 
@@ -816,6 +835,8 @@ public final class Filter implements Closeable {
                 all = mapped != null && (hearOfFaults() == 0 || mapped.isCut()) && lose() || live != null && isPoisoned();
             } catch (InternalError e) {
                 all = lose();
+            } finally {
+                Reference.reachabilityFence(this);
             }
         }
         if (all) {
@@ -970,6 +991,8 @@ public final class Filter implements Closeable {
             }
         } catch (InternalError e) {
             lose();
+        } finally {
+            Reference.reachabilityFence(this);
         }
         if (lost) {
             throw new BloomfileException(ErrorCode.ECHANGED, attempted, null);
@@ -1011,6 +1034,8 @@ public final class Filter implements Closeable {
             }
         } catch (InternalError e) {
             lose();
+        } finally {
+            Reference.reachabilityFence(this);
         }
     }
 
@@ -1052,7 +1077,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Closes the file. What is mapped is released when the filter is garbage. Closing twice does nothing.
+     * Closes the file. From Java 22 on its mappings are released now, before when they are garbage. Closing twice does nothing.
      *
      * @throws IOException if the file cannot be closed
      */

@@ -4,7 +4,6 @@ package io.github.bloomfile;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.util.Arrays;
 
 /**
@@ -27,11 +26,12 @@ final class Tail {
      * Of a file.
      *
      * @param file where it is
+     * @param mapping what maps it
      * @param end where what is mapped ends; at least {@link #LENGTH}
      * @throws IOException if it cannot be read
      */
-    Tail(RandomAccessFile file, long end) throws IOException {
-        mapped = file.getChannel().map(FileChannel.MapMode.READ_ONLY, end - LENGTH, LENGTH);
+    Tail(RandomAccessFile file, Mapping mapping, long end) throws IOException {
+        mapped = mapping.map(file.getChannel(), end - LENGTH, LENGTH);
         file.seek(end - LENGTH);
         file.readFully(there);
         for (int i = 0; i < LENGTH; i++) {

@@ -309,6 +309,26 @@ public class FilterTest {
         }
     }
 
+    private static long mapped(Path path) throws IOException {
+        return Files.lines(Path.of("/proc/self/maps")).filter(line -> line.endsWith(path.toString())).count();
+    }
+
+    @Test
+    public void closeReleasesMappings() throws Exception {
+        assumeTrue("the mappings are released later", Runtime.version().feature() >= 22);
+        Path path = copy("mapped").toRealPath();
+        Filter f = Filter.open(path);
+        assertTrue(mapped(path) > 0);
+        f.close();
+        assertEquals(0, mapped(path));
+        assertThrows(IllegalStateException.class, () -> f.mayContainDigest(1));
+        try (Filter refused = Filter.open(path, Filter.Options.DEFAULT.hash(1 << 31, 1))) {
+            throw new AssertionError(refused);
+        } catch (BloomfileException e) {
+            assertEquals(0, mapped(path));
+        }
+    }
+
     /** What is cut from a page reads as zeros, without an error. */
     @Test
     public void cutInsideAPageIsNeverNo() throws Exception {

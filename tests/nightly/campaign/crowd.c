@@ -135,13 +135,16 @@ static void start(unsigned i)
 /* Notes effects of a kill that the remaining processes may see. */
 static void account_for(const struct place *place)
 {
-    const unsigned epoch = place->opening ? crowd->epoch : place->epoch;
-    for (unsigned e = epoch - (epoch > 0); e <= epoch + 1; e++)
-        if (place->opening || e == place->epoch) {
-            atomic_fetch_add(&era(e)->killed, 1);
-            if (place->syncing > 0)
-                atomic_fetch_add(&era(e)->unclean, 1);
-        }
+    unsigned first = place->epoch, last = first;
+    if (place->opening) { /* from the filter that it meant to open to the next */
+        first -= first > 0;
+        last = crowd->epoch + 1;
+    }
+    for (unsigned e = first; e <= last; e++) {
+        atomic_fetch_add(&era(e)->killed, 1);
+        if (place->syncing > 0)
+            atomic_fetch_add(&era(e)->unclean, 1);
+    }
 }
 
 static void bury(unsigned i)

@@ -246,11 +246,12 @@ void allow(const char *what, int error, const bloomfile_filter *f, unsigned epoc
     }
 }
 
-static int open_marked(bloomfile_filter **f, const char *path, unsigned flags)
+static int open_marked(bloomfile_filter **f, unsigned present, unsigned flags)
 {
+    atomic_store(&here->epoch, present);
     atomic_store(&here->opening, 1);
     enter_sync();
-    const int error = bloomfile_open(f, path, flags);
+    const int error = bloomfile_open(f, path_of(present), flags);
     if (error == 0)
         atomic_store(&here->epoch, epoch_of(*f));
     leave_sync();
@@ -262,11 +263,11 @@ bloomfile_filter *open_present(unsigned flags, unsigned *epoch)
 {
     bloomfile_filter *f;
     const unsigned present = crowd->epoch;
-    int error = open_marked(&f, path_of(present), flags);
+    int error = open_marked(&f, present, flags);
     if (error == BLOOMFILE_EUNCLEAN) {
         allow("opening", error, NULL, present);
         tally[UNCLEAN]++;
-        error = open_marked(&f, path_of(present), flags | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+        error = open_marked(&f, present, flags | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     }
     const bool sealed = error == EBUSY || error == BLOOMFILE_ESEALED;
     if (!sealed || crowd->plan.seals == 0 || (flags & BLOOMFILE_OPEN_WRITE) == 0)

@@ -8,6 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef __GLIBC__ /* musl has statx() since 1.2.5 only */
+#ifndef STATX_BASIC_STATS
+#include <linux/stat.h>
+#endif
+#define statx(...) ((int)syscall(SYS_statx, __VA_ARGS__))
+#endif
 
 /* Opens without ever blocking, on a FIFO for example. 0 or an errno. */
 int file_open(const char *path, bool writable, int *fd);

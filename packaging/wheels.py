@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""wheels.py SOURCES MATERIAL OUT: makes wheels of the archive of sources, checks them, and runs its tests with each.
+
+MATERIAL has what scripts/package got from the registries:
+    tools        a virtual environment with ziglang, auditwheel, abi3audit, twine, setuptools and wheel
+    include      the headers of Python 3.11, and xxhash.h
+    libdeflate   its sources
+    licences     the licences of libdeflate and xxHash
+    arm64        a root with Debian's Python for AArch64, which qemu-aarch64 runs
+    musl-libc.so musl's, of the oldest version that wheels may meet
+    free-threaded-*, musl-python  interpreters built from Debian's sources; each may be absent
+OUT gets the wheels and table.txt. PYTHONS names more interpreters of this machine, for the wheel that serves them.
+"""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+
+SOURCES, MATERIAL, OUT = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+TOOLS = MATERIAL / "tools/bin"
+WORK = MATERIAL / "work"
+# The tag of the platform, and what zig calls it. musl has no versions of symbols: those of an old musl are looked for.
+PLATFORMS = {
+    "manylinux_2_28_x86_64": "x86_64-linux-gnu.2.28",
+    "manylinux_2_28_aarch64": "aarch64-linux-gnu.2.28",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+}
+CLEAN = {name: value for name, value in os.environ.items()
+         if not name.startswith(("PYTHON", "BLOOMFILE_", "CC", "CFLAGS", "LDFLAGS", "LD_LIBRARY_PATH"))}
+CLEAN |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore", "ZIG_GLOBAL_CACHE_DIR": str(MATERIAL / "zig")}
+# In spawned children sys.argv is the same, and this part does not run again.
+RUN = """\
+import sys, unittest
+if __name__ == "__main__":
+    sys.executable = sys.argv[1]
+    unittest.main(module=None, argv=["tests", *sys.argv[2:]])
+"""
+# Errors, but for: the module turns the GIL of a free-threaded Python on; some tests fork while they have threads.
+WARNINGS = ["-W", "error", "-W", "default:The global interpreter lock:RuntimeWarning", "-W", "default:This process:DeprecationWarning"]
+# Under an emulator, without tests of processes and of speed.
+FEW = ["test_buffers", "test_filter", "test_kinds", "test_live", "test_misuse", "test_slices", "test_sole_adder", "test_tools"]
+WITHOUT_CTYPES = [name for name in FEW if name != "test_buffers"]
+ADD_AND_LOOK_UP = """\
+import sys, bloomfile
+with bloomfile.build(sys.argv[1], ["apple", "pear"], replace=True) as f:
+    assert "apple" in f and "stone" not in f and sum(f.contains_many(["pear", "stone", "rock"])) == 1, f
+"""
+
+
+def run(*command, cwd=WORK, check=True, **how):
+    done = subprocess.run([str(word) for word in command], cwd=cwd, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env={**CLEAN, **how}, timeout=1200)
+    if check and done.returncode != 0:
+        raise SystemExit(f"wheels: {shlex.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-4000:]}")
+    return done if not check else done.stdout
+
+
+# ---- making
+
+def unpacked():
+    with tarfile.open(SOURCES) as archive:
+        archive.extractall(WORK, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(WORK)
+    (folder,) = (path for path in WORK.iterdir() if path.name.startswith("bloomfile-"))
+    for licence in (MATERIAL / "licences").iterdir():  # setuptools takes these names into wheels
+        shutil.copy(licence, folder / f"LICENSE.{licence.name}")
+    return folder
+
+
+def make(tree, platform, python):
+    """python: a free-threaded interpreter, or None: any from 3.11 on."""
+    compiler = f"{TOOLS / 'python'} -m ziglang cc -target {PLATFORMS[platform]}"
+    headers = [] if python else [f"-I{MATERIAL / 'include/python3.11'}"]
+    how = {"CC": compiler, "LDSHARED": f"{compiler} -shared", "BLOOMFILE_LIBDEFLATE": str(MATERIAL / "libdeflate"),
+           "CFLAGS": shlex.join(["-O3", "-DNDEBUG", *headers, f"-I{MATERIAL / 'include'}"])}
+    if python:  # it has neither setuptools nor wheel
+        how["PYTHONPATH"] = run(TOOLS / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+        suffix = run(python, "-c", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))").strip()
+        how["SETUPTOOLS_EXT_SUFFIX"] = suffix.replace("x86_64-linux-gnu", re.sub(r"\..*", "", PLATFORMS[platform].replace("gnu.2.28", "gnu")))
+    shutil.rmtree(tree / "build", ignore_errors=True)
+    made = WORK / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    run(python or TOOLS / "python", "setup.py", "-q", "build_ext", "--parallel", "1", "bdist_wheel", "--plat-name", platform,
+        "--dist-dir", made, cwd=tree, **how)
+    (wheel,) = made.iterdir()
+    return pathlib.Path(shutil.move(wheel, OUT / wheel.name))
+
+
+# ---- checking
+
+def check(wheel, platform, free_threaded):
+    """Raises what is wrong with it; returns what it needs of the system."""
+    with zipfile.ZipFile(wheel) as archive:
+        (core,) = (name for name in archive.namelist() if name.endswith(".so"))
+        core = archive.extract(core, WORK / "core")
+        licences = sum(b"Yann Collet" in archive.read(name) or b"Eric Biggers" in archive.read(name)
+                       for name in archive.namelist() if "LICENSE." in name)
+    if licences != 2:
+        raise SystemExit(f"wheels: {wheel.name}: without the licences of libdeflate and xxHash")
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", core)))
+    symbols = [line.split() for line in run("nm", "-D", core).splitlines()]
+    if [words[-1] for words in symbols if words[-2] not in "Uw"] != ["PyInit__core"]:
+        raise SystemExit(f"wheels: {wheel.name}: exports more than PyInit__core")
+    run(TOOLS / "twine", "check", "--strict", wheel)
+    if not free_threaded:
+        run(TOOLS / "abi3audit", "--strict", wheel)
+    if "musl" in platform:
+        theirs = {line.split()[-1] for line in run("nm", "-D", "--defined-only", MATERIAL / "musl-libc.so").splitlines()}
+        unknown = sorted(words[-1] for words in symbols if words[-2] == "U" and not words[-1].startswith(("Py", "_Py"))
+                         and words[-1] not in theirs)
+        if needed != {"libc.so"} or unknown:
+            raise SystemExit(f"wheels: {wheel.name}: needs {needed}, and of musl {unknown}")
+        return "musl"
+    if not needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-aarch64.so.1", "ld-linux-x86-64.so.2"}:
+        raise SystemExit(f"wheels: {wheel.name}: needs {needed}")
+    said = " ".join(run(TOOLS / "auditwheel", "show", wheel).split())
+    tag = re.search(r'following platform tag: "manylinux_2_(\d+)_\w+"', said)
+    if tag is None or int(tag[1]) > 28:
+        raise SystemExit(f"wheels: {wheel.name}: auditwheel show: {said}")
+    return "glibc " + max(re.findall(r"GLIBC_([0-9.]+)", run("readelf", "-V", core)), key=lambda v: [*map(int, v.split("."))])
+
+
+# ---- running
+
+def natives():
+    """Interpreters of this machine, each version once."""
+    found = {}
+    for name in [*os.environ.get("PYTHONS", "").split(), "/usr/bin/python3", "python3.11", "python3.12", "python3.13", "python3.14"]:
+        python = shutil.which(name)
+        if python:
+            done = run(python, "-c", "import sys; assert sys.version_info >= (3, 11); print(sys.version.split()[0])", check=False)
+            if done.returncode == 0:
+                found.setdefault(done.stdout.strip(), (pathlib.Path(python), ["discover", "-s"]))
+    return found
+
+
+def interpreters(wheel, platform, python):
+    """By what is printed of each: its path, and which tests it runs."""
+    if python:
+        return {"free-threaded, built from source": (python, ["discover", "-s"])} if platform == "manylinux_2_28_x86_64" else {}
+    if platform == "manylinux_2_28_x86_64":
+        return natives()
+    if platform == "manylinux_2_28_aarch64" and shutil.which("qemu-aarch64"):
+        emulated = WORK / "python-arm64"
+        root = MATERIAL / "arm64"
+        emulated.write_text(f'#!/bin/sh\nexec qemu-aarch64 -L {root} {root}/usr/bin/python3.11 "$@"\n', encoding="ascii")
+        emulated.chmod(0o755)
+        return {"3.11, qemu-aarch64": (emulated, FEW)}
+    musl = MATERIAL / "musl-python/bin/python3"
+    if platform == "musllinux_1_2_x86_64" and musl.exists():
+        return {"musl, built from source": (musl, WITHOUT_CTYPES)}
+    return {}
+
+
+def try_with(wheel, tree, python, tests):
+    """Installs the wheel by pip, which checks its tags, and runs the tests of the archive. Returns the last lines."""
+    folder = WORK / "installed"
+    shutil.rmtree(folder, ignore_errors=True)
+    run(TOOLS / "python", "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps", "--target", folder, wheel)
+    empty = WORK / "empty"
+    shutil.rmtree(empty, ignore_errors=True)
+    empty.mkdir()
+    how = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    run(python, "-c", ADD_AND_LOOK_UP, empty / "x.bloom", cwd=empty, **how)
+    (WORK / "run.py").write_text(RUN, encoding="ascii")
+    if tests[0] == "discover":
+        tests = [*tests, tree / "tests"]
+    else:
+        how["PYTHONPATH"] += f":{tree / 'tests'}"
+    said = run(python, *WARNINGS, WORK / "run.py", python, *tests, cwd=empty, **how)
+    (count,) = re.findall(r"^Ran (\d+) tests", said, re.MULTILINE)
+    if int(count) < 50:
+        raise SystemExit(f"wheels: only {count} tests were run\n{said[-2000:]}")
+    return f"{count} tests, {said.splitlines()[-1]}"
+
+
+def main():
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir()
+    OUT.mkdir(exist_ok=True)
+    for old in OUT.glob("*.whl"):
+        old.unlink()
+    tree = unpacked()
+    rows = []
+    for python in [None, *sorted(MATERIAL.glob("free-threaded-*/bin/python3"))]:
+        for platform in PLATFORMS:
+            if python and platform.startswith("musl"):
+                continue
+            wheel = make(tree, platform, python)
+            needs = check(wheel, platform, python is not None)
+            runs = interpreters(wheel, platform, python)
+            for name, (where, tests) in runs.items():
+                started = time.time()
+                rows.append((wheel.name, needs, name, try_with(wheel, tree, where, tests)))
+                print(*rows[-1], f"{time.time() - started:.0f} s", sep="; ", flush=True)
+            if not runs:
+                rows.append((wheel.name, needs, "", "not run"))
+                print(*rows[-1], sep="; ", flush=True)
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    table = "".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[3]]) + "\n" for row in rows)
+    (OUT / "table.txt").write_text(table, encoding="ascii")
+
+
+main()

@@ -164,7 +164,11 @@ def try_with(wheel, tree, python, tests):
     """Installs the wheel by pip, which checks its tags, and runs the tests of the archive. Returns the last lines."""
     folder = WORK / "installed"
     shutil.rmtree(folder, ignore_errors=True)
-    run(TOOLS / "python", "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps", "--target", folder, wheel)
+    if "musl" in wheel.name:  # that interpreter has no zlib, which pip needs
+        run(TOOLS / "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, "--platform", "musllinux_1_2_x86_64",
+            "--python-version", "3.13", "--only-binary", ":all:", wheel)
+    else:
+        run(TOOLS / "python", "-m", "pip", "--python", python, "install", "-q", "--no-index", "--no-deps", "--target", folder, wheel)
     empty = WORK / "empty"
     shutil.rmtree(empty, ignore_errors=True)
     empty.mkdir()

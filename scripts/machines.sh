@@ -35,7 +35,7 @@ END_OF_APT_CONF
         codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
         for sources in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
             [ -f "$sources" ] || continue
-            sed "s/^deb /deb-src /; s/^Types:.*/Types: deb-src/; s/\\b$codename\\b/${4-$codename}/" "$sources" \
+            sed "s/^deb /deb-src /; s/^Types:.*/Types: deb-src/; s/\\b$codename\\b/${4-$codename}/g" "$sources" \
                 >"$lists/sources/$(basename "$sources")"
         done
         cat >>"$lists/apt.conf" <<END_OF_APT_CONF

@@ -96,13 +96,14 @@ class Linked(unittest.TestCase):
     @unittest.skipUnless(is_debian_12(), "not Debian 12")
     def test_versions_are_those_of_debian(self):
         """The revisions of security updates may differ."""
+        native = asked("dpkg", "--print-architecture").strip()
         for name in DEPENDENCIES:
-            installed = asked("dpkg-query", "-W", "-f", "${Version}\n", name).split("\n")[0]
+            installed = asked("dpkg-query", "-W", "-f", "${Version}\n", f"{name}:{native}").split("\n")[0]
             if installed:
                 self.assertEqual(PACKAGES[name]["PackageVersion"].rpartition("-")[0], installed.rpartition("-")[0], name)
             file = PACKAGES[name].get("PackageFileName")
             if installed and file:
-                self.assertRegex(asked("dpkg-query", "-L", name), rf"(?m)/{re.escape(file)}$")
+                self.assertRegex(asked("dpkg-query", "-L", f"{name}:{native}"), rf"(?m)/{re.escape(file)}$")
 
     @unittest.skipUnless(is_debian_12(), "not Debian 12")
     def test_licences_are_those_of_debian(self):

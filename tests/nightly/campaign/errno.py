@@ -286,8 +286,7 @@ MEANS = (
      "replaced or removed|removed or replaced|another process replaced it|a symbolic link to nothing|it is missing"),
     ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it"),
-    ("readlink", "ENOENT", "it is missing"),                               # twice: the open of the first file fails, too
-    ("fstatfs", "ENOENT", "it is missing"),
+    (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file fails, too
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page is gone
@@ -325,7 +324,7 @@ class ErrnoJudge(Judge):
     def names_the_cause(self):
         point = self.point
         return os.strerror(getattr(errno, point.error)) in self.said or any(
-            point.call == call and (names is None or point.error in names.split()) and re.search(words, self.said)
+            call in (None, point.call) and (names is None or point.error in names.split()) and re.search(words, self.said)
             for call, names, words in MEANS)
 
     @property

@@ -216,12 +216,12 @@ public final class Filter implements Closeable {
         private final Tail tail;
         private final boolean tells;
 
-        Mapped(RandomAccessFile file, Mapping mapping, Path path, BasicFileAttributes attributes, long begin, long end)
-                throws IOException {
+        Mapped(RandomAccessFile file, Mapping mapping, Path path, BasicFileAttributes attributes, long begin, long end,
+                boolean live) throws IOException {
             this.mapping = mapping;
             // What is shorter is refused.
             tail = end - begin < Tail.LENGTH ? null : new Tail(file, mapping, end);
-            tells = tail != null && tail.tells();
+            tells = !live && tail != null && tail.tells(); // sealing a live file changes its tail (R9)
             this.file = file;
             this.path = path;
             this.attributes = attributes;
@@ -406,7 +406,8 @@ public final class Filter implements Closeable {
             BasicFileAttributes whole, boolean isFit) throws IOException {
         Live live = options.live == Live.Admit.NONE || whole == null ? null
                 : Live.of(file, mapping, path, isFit, options.live, options.applications);
-        Mapped mapped = new Mapped(file, mapping, path, live == null ? whole : null, options.offset, options.offset + size);
+        Mapped mapped = new Mapped(file, mapping, path, live == null ? whole : null, options.offset, options.offset + size,
+                live != null);
         return new Filter(path.toString(), new FileBytes(file, mapping, options.offset, live), size, options, mapped, live);
     }
 
@@ -772,7 +773,8 @@ public final class Filter implements Closeable {
     }
 
     private boolean looksAgain(long digest) {
-        return inAnyLayer(digest) || !(isAbsent(digest) && mapped.wasThere()) && lose();
+        return inAnyLayer(digest) || !(isAbsent(digest) && mapped.wasThere())
+                && (live != null && inAnyLayer(digest) || lose()); // a writer may have added the key between the looks
     }
 
     private boolean inAnyLayer(long digest) {

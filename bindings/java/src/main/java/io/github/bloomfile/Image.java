@@ -25,6 +25,8 @@ final class Image {
     private static final long D = 0xD1B54A32D192ED03L;
     /** Lookups of a batch that are under way together, so that they wait for memory at the same time. */
     private static final int GROUP = 64;
+    /** Whether copying from a page that was cut throws an error: older machines may copy anything. */
+    private static final boolean FAULTS_ARE_ERRORS = Runtime.version().feature() >= 14;
     /** The blocks that a processor has near enough not to wait for. */
     private static final long NEAR = 1 << 15;
 
@@ -263,6 +265,9 @@ final class Image {
      * counts only if its <em>byte</em> is not zero: that byte was there, and a byte is read as a whole.
      */
     boolean isSurelyAbsent(long digest) {
+        if (!FAULTS_ARE_ERRORS) {
+            return false;
+        }
         if (layout == Layout.BLOCKED) {
             long offset = blockOf(digest);
             return offset >= 0 && lacks(chunk(offset), (int) offset & CHUNK_MASK, digest * C, k);

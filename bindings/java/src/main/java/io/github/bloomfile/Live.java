@@ -82,7 +82,7 @@ final class Live {
     private Header read(boolean opening) throws IOException {
         for (;;) {
             Header h = intact();
-            boolean dirty = h.state == Header.LIVE && !Arrays.equals(h.bootId, new byte[16]);
+            boolean dirty = h.state == Header.LIVE && !(opening && Arrays.equals(h.bootId, new byte[16])); // R3
             if (!dirty || admit == Admit.ALL) {
                 return h;
             }

@@ -233,6 +233,13 @@ class Frames(Case):
         self.assertEqual((str(array.dtype), array[0], array[1] is pandas.NA, array[2]), ("boolean", True, True, False))
 
     @unittest.skipUnless(pandas, "needs pandas")
+    def test_masks_without_nulls_and_masked_arrays(self):
+        whole = pandas.Series([1, 2], dtype="Int64")
+        self.assertEqual(list(bloomfile.hash_many(whole)), list(bloomfile.hash_many([1, 2])))
+        with self.assertRaisesRegex(TypeError, "compressed"):
+            bloomfile.Builder().add_many(numpy.ma.array([1, 2], mask=[0, 1]))
+
+    @unittest.skipUnless(pandas, "needs pandas")
     def test_pandas_columns(self):
         missing = [True, False, None]
         for column in (pandas.Series(["a", "x", None]), pandas.Series(["a", "x", float("nan")], dtype=object),

@@ -556,6 +556,12 @@ class Facts(Case):
         self.assertEqual((series.keys, series.fpr), (new, 0.01))
         self.assertGreaterEqual(series.capacity, 1000)
 
+    def test_a_closed_filter_cannot_be_opened_again(self):
+        """A lookup under way would look for digests of the other filter's seed."""
+        for f in self.build(["a"]), bloomfile.Filter.memory(10):
+            f.close()
+            self.assertRaisesRegex(ValueError, "opened before", f.__init__, "other.bloom")
+
     def test_info_has_no_internals(self):
         info = self.build(["a"], tag=b"x").info()
         header = bloomfile.inspect(self.path).info

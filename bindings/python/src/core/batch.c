@@ -237,7 +237,8 @@ static PyObject *batch_masked(const struct taker *taker, struct source *integers
                           PyBuffer_IsContiguous(&view, 'C');
         for (size_t i = 0; fits && valid != NULL && i < integers->n; i++)
             valid[i] = ((const unsigned char *)view.buf)[i] == 0;
-        integers->valid = valid;
+        if (fits && valid != NULL && memchr(valid, 0, integers->n) != NULL)
+            integers->valid = valid;
         PyBuffer_Release(&view);
         if (fits && valid != NULL)
             result = batch_source(taker, integers, out);
@@ -302,6 +303,10 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
     struct source integers;
     if (key_is_one(keys))
         return NULL;
+    if (PyObject_HasAttrString(keys, "mask") && PyObject_HasAttrString(keys, "compressed")) {
+        PyErr_SetString(PyExc_TypeError, "a masked array has nulls: pass its compressed()");
+        return output_fail(out, taker->width);
+    }
     if (source_of_integers(&integers, keys) == 0)
         return batch_source(taker, &integers, out);
     if (hold_objects(keys, &view)) {

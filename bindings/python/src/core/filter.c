@@ -68,7 +68,7 @@ bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsi
 
 bool filter_is_open(struct filter *self)
 {
-    if (self->path == NULL && self->turn.handle == NULL)
+    if (self->born == 0)
         return false;
     PyErr_SetString(PyExc_ValueError, "it was opened before (make another object)");
     return true;

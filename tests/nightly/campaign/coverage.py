@@ -7,7 +7,7 @@ builds that count: gcc's for lines and branches, clang's for conditions (MC/DC: 
 format/, image/ and handle/. Tests of the tools are left out: they compare messages, and the counting library
 prints its own.
 
-After all tests it fails if a branch was never taken that doc/coverage.md does not name, or one was taken that it
+After all tests it fails if a branch was never taken that branches.tsv does not name, or one was taken that it
 names. It also fails if a line was not reached, except on the way of such a branch. build/campaign/coverage lists
 everything that was not reached."""
 
@@ -23,14 +23,13 @@ from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
 ROOMS = "format", "image", "handle"  # the rooms with MC/DC
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "coverage"
-TABLE = SOURCE_ROOT / "doc" / "coverage.md"
+TABLE = pathlib.Path(__file__).with_name("branches.tsv")
 CONDITIONS = STATE / "conditions"  # clang's build
 PROFILES = STATE / "profiles"
 LEAST = 0.98  # of the branches
 SKIPPED = 77  # the exit status
 FUNCTION = re.compile(r"^[A-Za-z_].*?\b(\w+)\(")
-ROW = re.compile(r"^\| `(?P<file>[^`]+)`: `(?P<function>\w+)` \| `(?P<line>.+?)` \| "
-                 r"(?P<up_to>up to )?(?P<ways>\d+) \| ")
+WAYS = re.compile(r"(up to )?(\d+)")
 
 
 def command(words, **options):
@@ -71,11 +70,11 @@ class Source:
 def read_table():
     """For each place: how many ways are never taken, and whether there may be fewer."""
     table = {}
-    for row in TABLE.read_text(encoding="utf-8").split("\n"):
-        match = ROW.match(row)
-        if match:
-            place = match["file"], match["function"], match["line"].replace("\\|", "|")
-            table[place] = int(match["ways"]), match["up_to"] is not None
+    for row in TABLE.read_text(encoding="utf-8").splitlines():
+        if not row.startswith("#"):
+            file, function, line, ways, _ = row.split("\t")
+            up_to, most = WAYS.fullmatch(ways).groups()
+            table[file, function, line] = int(most), up_to is not None
     return table
 
 

@@ -80,6 +80,11 @@ def sha256(path):
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
+def can_open(driver, *paths):
+    """Whether a driver has the abilities for these golden files, by their names."""
+    return driver.has("applications") or not any(Path(path).name.startswith("application") for path in paths)
+
+
 def count_lines(path):
     return Path(path).read_bytes().count(b"\n")
 
@@ -122,7 +127,10 @@ def test_golden(driver, table):
             driver.expect(f"{claim} is refused", [answer[0], str(answer[1] in LACKING)], ["error", "True"])
             continue
         form = row.get("form") or ("embedded" if len(answer) > 6 and answer[6] == "embedded" else "file")
-        driver.expect(claim, answer, ["ok", *(row[c] for c in ["layout", "n", "m", "k", "seed"]), form, row["key_kind"]])
+        wanted = ["ok", *(row[c] for c in ["layout", "n", "m", "k", "seed"]), form, row["key_kind"]]
+        if "layers" in row and answer[2:5] == ["-"] * 3:
+            wanted[2:5] = answer[2:5]  # this language does not list layers
+        driver.expect(claim, answer, wanted)
         if answer[0] != "ok":
             continue
         if driver.has("verify") and not row["file"].startswith("live/"):
@@ -223,6 +231,8 @@ def test_operations(driver, judge, folder):
         if verb not in ("fold", "union", "intersection") or not driver.has("fold" if verb == "fold" else "merge"):
             continue
         sources = [GOLDEN / name for name in row["sources"].split(",")]
+        if not can_open(driver, *sources):
+            continue
         order = [*factor, *sources, folder / "made"] if verb == "fold" else [folder / "made", *sources]
         answer = driver.ask(verb, *order)
         driver.expect(f"{row['result']} is made by {row['operation']}", answer, ["ok"])
@@ -236,19 +246,26 @@ def test_joins(driver, folder):
     if not driver.has("join"):
         return
     for row in rows(GOLDEN / "slices.tsv"):
-        answer = driver.ask("join", folder / "whole", *(GOLDEN / name for name in row["slices"].split(",")))
+        slices = [GOLDEN / name for name in row["slices"].split(",")]
+        if not can_open(driver, *slices):
+            continue
+        answer = driver.ask("join", folder / "whole", *slices)
         driver.expect(f"join {row['slices']}", answer, ["ok"])
         if answer == ["ok"]:
             driver.expect(f"join {row['slices']}", [sha256(folder / "whole")], [row["sha256"]])
     for row in rows(REFUSED / "slices.tsv"):
-        answer = driver.ask("join", folder / "refused", *(GOLDEN / name for name in row["slices"].split(",")))
-        driver.expect(f"join {row['slices']}", answer[:2], ["error", row["error"]])
+        slices = [GOLDEN / name for name in row["slices"].split(",")]
+        answer = driver.ask("join", folder / "refused", *slices)
+        if can_open(driver, *slices):
+            driver.expect(f"join {row['slices']}", answer[:2], ["error", row["error"]])
 
 
 def test_patches(driver, folder):
     """Patches are made and applied byte for byte, and damaged patches are refused."""
     for row in rows(GOLDEN / "patches.tsv"):
         base, result, patch = (GOLDEN / row[column] for column in ["base", "result", "patch"])
+        if not can_open(driver, base):
+            continue
         if driver.has("diff"):
             driver.expect(f"make {row['patch']}", driver.ask("diff", base, result, folder / "patch"), ["ok"])
             driver.expect(f"make {row['patch']}", [sha256(folder / "patch")], [row["sha256"]])

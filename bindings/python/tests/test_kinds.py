@@ -70,6 +70,8 @@ class Table(Case):
     def test_a_kind_that_this_version_does_not_know(self):
         for path in sorted(GOLDEN.glob("key-kind-newer-*.bloom")):
             with self.subTest(path.name), bloomfile.Filter(path) as f:
+                self.assertEqual(f.kind, "newer")
+                self.assertIn("newer", repr(f))
                 for key, _ in KEYS.values():
                     self.assertRaises(errors.EFEATURE, f.contains, key)
                     self.assertRaises(errors.EFEATURE, f.contains_many, [key])

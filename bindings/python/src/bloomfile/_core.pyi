@@ -193,8 +193,9 @@ class Filter:
     def layout(self) -> _Layout:
         """'blocked', 'classic', 'counting' or 'ribbon'."""
     @property
-    def kind(self) -> _KeyKind | None:
-        """The kind of its keys: 'text', 'lower', 'integers', 'bytes', the size of records, or None: any."""
+    def kind(self) -> _KeyKind | Literal["newer"] | None:
+        """The kind of its keys: 'text', 'lower', 'integers', 'bytes', the size of records, 'newer' if a later version defines it, or
+        None: any."""
     @property
     def path(self) -> str | None:
         """The path as it was given; None: in memory, or opened by descriptor."""

@@ -822,8 +822,8 @@ static PyGetSetDef attributes[] = {
       "Bits for each of `capacity` keys, or for each key if there are more.", NULL },
     { "layout", (getter)get_layout, NULL, "'blocked', 'classic', 'counting' or 'ribbon'.", NULL },
     { "kind", (getter)get_kind, NULL,
-      "The kind of its keys: 'text', 'lower', 'integers', 'bytes', the size of records, or None: "
-      "any.",
+      "The kind of its keys: 'text', 'lower', 'integers', 'bytes', the size of records, 'newer' if "
+      "a later version defines it, or None: any.",
       NULL },
     { "path", (getter)get_path, NULL,
       "The path as it was given; None: in memory, or opened by descriptor.", NULL },

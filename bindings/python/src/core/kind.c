@@ -125,7 +125,11 @@ bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size)
 
 PyObject *kind_object(const struct kind *k)
 {
-    if (k->open || k->filter == BLOOMFILE_KEYS_UNKNOWN)
+    if (k->open)
+        return Py_NewRef(Py_None);
+    if (fit(k, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE)
+        return PyUnicode_FromString("newer");
+    if (k->filter == BLOOMFILE_KEYS_UNKNOWN)
         return Py_NewRef(Py_None);
     return k->filter == BLOOMFILE_KEYS_FIXED ? PyLong_FromUnsignedLong(k->filter_size)
                                              : PyUnicode_FromString(info_key_kinds[k->filter]);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Types of the module.
+
+/** Text is looked up as UTF-8, integers as 8 bytes, little-endian. */
+export type Key = string | Uint8Array | number | bigint;
+
+export type LayoutName = "blocked" | "classic" | "counting" | "ribbon";
+
+export interface OpenOptions {
+  /** Open filters whose digests an application makes. State its function with `nameHash`; lookups are maybe until then. */
+  applications?: boolean;
+  /** "plain": do not compare the keys with the filter's kind of keys. */
+  keys?: "plain";
+}
+
+export interface RemoteOptions extends OpenOptions {
+  /** The number of pages (4 KiB each) to keep in memory. Default 1024. */
+  cache?: number;
+}
+
+export interface URLOptions extends RemoteOptions {
+  /** Headers of every request. */
+  headers?: Record<string, string>;
+  /** Milliseconds until a request fails. Default 30000. */
+  timeout?: number;
+  /** In place of the global fetch. */
+  fetch?: typeof globalThis.fetch;
+}
+
+/** A refusal or damage. */
+export class BloomfileError extends Error {
+  /** The name in the specification: "BLOOMFILE_EPAGE". */
+  code: string;
+  /** The damaged page of the layer, from 0, if there is one. */
+  page: number | null;
+  layer: number | null;
+}
+
+/** The fields of one image. Numbers above 2^53 are rounded. */
+export interface LayerInfo {
+  /** Where the image begins in the file, and its bytes. */
+  offset: number;
+  size: number;
+  layout: LayoutName;
+  form: "file" | "embedded";
+  /** Bits, or counters. */
+  m: number;
+  /** Positions per key; ribbon: 0. */
+  k: number;
+  /** Distinct keys. */
+  n: number;
+  nEstimated: boolean;
+  seed: bigint;
+  capacity: number;
+  /** The target rate; 0 if none was recorded. */
+  fpr: number;
+  hashId: number;
+  selfTest: bigint;
+  label: string;
+  /** 32 hexadecimal digits. */
+  tag: string;
+  keyKind: "unknown" | "text" | "lower" | "integers" | "fixed" | "bytes" | "newer";
+  /** Bytes of a key of the kind fixed. */
+  keySize: number;
+  mUnfolded: number;
+  /** One bits, or counters above 0. */
+  ones: number;
+  /** Counters of 15. */
+  overflow: number;
+  bodySize: number;
+  pages: number;
+  provenance: ("intersection" | "union" | "projection")[];
+  /** 64 hexadecimal digits. */
+  watermark: string;
+  bodyCrc: number;
+  slice: { firstBlock: number; blocks: number; wholeBlocks: number } | null;
+}
+
+/** The first layer's fields; n, m, capacity, ones, pages and sizes are sums. */
+export interface Info extends LayerInfo {
+  series: boolean;
+  layers: LayerInfo[];
+}
+
+export interface LayerExamination {
+  error: BloomfileError | null;
+  damagedPages: number[];
+  ones: number;
+  overflow: number;
+  /** For each page, the part of its bits (counters) that are one (above 0). */
+  fill: Float32Array;
+  /** The actual false-positive rate, from all bits. */
+  rate: number;
+  /** The number of keys that the ones suggest; of a ribbon, the sum of its pages. */
+  keysEstimated: number;
+}
+
+export interface Examination {
+  error: BloomfileError | null;
+  /** The actual rate of all layers together. */
+  rate: number;
+  layers: LayerExamination[];
+}
+
+declare class Opened {
+  /** The first damage that was found, or the error of a wrong hash function; null if there is none. */
+  readonly error: BloomfileError | null;
+  readonly info: Info;
+  readonly damagedPages: { layer: number; page: number }[];
+  /** The bytes of the file. */
+  readonly size: number;
+  /** States which function makes the digests. Throws if it is not the filter's function. */
+  nameHash(id: number, selfTest: bigint): void;
+}
+
+/** A filter in memory. */
+export class Filter extends Opened {
+  private constructor();
+  /** False if the key is certainly not in the filter. */
+  has(key: Key): boolean;
+  hasAll(keys: Iterable<Key>): boolean[];
+  /** The same by 64-bit digests. */
+  hasDigest(digest: bigint): boolean;
+  hasDigests(digests: Iterable<bigint>): boolean[];
+  /** Checks the whole body, and reports how full it is. */
+  examine(): Examination;
+  /** Throws the first damage of the body. */
+  verify(): void;
+}
+
+/** A filter in a Blob or on a server. A failed read rejects, and gives no answer. */
+export class RemoteFilter extends Opened {
+  private constructor();
+  has(key: Key): Promise<boolean>;
+  hasAll(keys: Iterable<Key>): Promise<boolean[]>;
+  hasDigest(digest: bigint): Promise<boolean>;
+  hasDigests(digests: Iterable<bigint>): Promise<boolean[]>;
+  /** Reads the whole body. `progress` is called with the part that is done, 0 to 1. */
+  examine(options?: { progress?: (done: number) => void }): Promise<Examination>;
+  verify(): Promise<void>;
+}
+
+/** Opens a filter in memory. The bytes must not change from then on. */
+export function open(data: ArrayBuffer | ArrayBufferView, options?: OpenOptions): Filter;
+/** Opens a File or Blob. Only the header is read. */
+export function openBlob(blob: Blob, options?: RemoteOptions): Promise<RemoteFilter>;
+/** Opens a URL by HTTP range requests. Only the header is read. */
+export function openURL(url: string | URL, options?: URLOptions): Promise<RemoteFilter>;
+
+export interface Size {
+  layout: LayoutName;
+  n: number;
+  m: number;
+  k: number;
+  bitsPerKey: number;
+  /** The rate to expect of n keys. */
+  fpr: number;
+  /** The size of the file. */
+  bytes: number;
+}
+
+/** Chooses m and k for n keys, as bfcreate does. Give `fpr` (default 0.01) or `m`. */
+export function size(plan: {
+  layout?: "blocked" | "classic" | "counting";
+  n?: number;
+  fpr?: number;
+  m?: number;
+  k?: number;
+}): Size;
+
+/** The false-positive rate to expect of n distinct keys. */
+export function rate(filter: { layout?: "blocked" | "classic" | "counting"; n: number; m: number; k: number }): number;

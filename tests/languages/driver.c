@@ -379,7 +379,7 @@ static void abilities(char **words, size_t count)
     (void)words;
     (void)count;
     puts("ok\tblocked classic counting ribbon slices series live applications verify "
-         "build-blocked build-classic build-ribbon fold merge join diff apply");
+         "build-blocked build-classic build-ribbon fold union intersection join diff apply");
 }
 
 static const struct command {

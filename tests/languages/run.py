@@ -9,6 +9,7 @@ import csv
 import hashlib
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ ABILITIES = {
     "blocked": "blocked", "classic": "classic", "counting": "counting", "ribbon": "ribbon", "slices": "slices",
     "series": "sealed series", "live": "live filters", "applications": "applications' hashes", "verify": "verify the body",
     "build-blocked": "build blocked", "build-classic": "build classic", "build-ribbon": "build ribbon", "fold": "fold",
-    "merge": "merge", "join": "join slices", "diff": "make patches", "apply": "apply patches",
+    "union": "union", "intersection": "intersection", "join": "join slices", "diff": "make patches", "apply": "apply patches",
 }
 
 
@@ -82,7 +83,7 @@ def sha256(path):
 
 def can_open(driver, *paths):
     """Whether a driver has the abilities for these golden files, by their names."""
-    return driver.has("applications") or not any(Path(path).name.startswith("application") for path in paths)
+    return driver.has("applications") or not any("application" in Path(path).name for path in paths)
 
 
 def count_lines(path):
@@ -166,6 +167,13 @@ def open_named(driver, row, path):
     return answer
 
 
+def expect_verdict(driver, claim, wanted):
+    answer = driver.ask("verify")
+    if len(answer) == 2 or answer[2:] == ["-"]:
+        answer, wanted = answer[:2], wanted[:2]  # a language need not report the page
+    driver.expect(claim, answer, wanted)
+
+
 def test_doubt(driver):
     """Damaged images answer maybe where their damage matters, before and after verification."""
     for row in rows(REFUSED / "doubt.tsv"):
@@ -183,11 +191,10 @@ def test_doubt(driver):
             continue
         verdict = ["ok"] if row["verify"] == "-" else ["error", row["verify"]]
         verdict += [row["page"]] if row["verify"] == "BLOOMFILE_EPAGE" else []
-        length = len(verdict)
-        driver.expect(f"{claim}: verify", driver.ask("verify")[:length], verdict)
+        expect_verdict(driver, f"{claim}: verify", verdict)
         expect_lookups(driver, f"{claim}, verified", row["keys"], row["maybes_verified"])
         open_named(driver, row, path)
-        driver.expect(f"{claim}: verify first", driver.ask("verify")[:length], verdict)
+        expect_verdict(driver, f"{claim}: verify first", verdict)
         expect_lookups(driver, f"{claim}, verified first", row["keys"], row["maybes_verified"])
 
 
@@ -224,17 +231,27 @@ def same_image(judge, wanted, made):
     return answers[0] == answers[1]
 
 
+def different_files(paths, folder):
+    """The paths, with a copy in place of a path that is there before: a program may refuse a source that is named twice."""
+    different = []
+    for path in paths:
+        different.append(shutil.copy(path, folder / f"copy-{path.name}") if path in different else path)
+    return different
+
+
 def test_operations(driver, judge, folder):
     """Operations make the golden results."""
     for row in rows(GOLDEN / "operations.tsv"):
         verb, *factor = row["operation"].split()
-        if verb not in ("fold", "union", "intersection") or not driver.has("fold" if verb == "fold" else "merge"):
+        if verb not in ("fold", "union", "intersection") or not driver.has(verb):
             continue
-        sources = [GOLDEN / name for name in row["sources"].split(",")]
+        sources = different_files([GOLDEN / name for name in row["sources"].split(",")], folder)
         if not can_open(driver, *sources):
             continue
         order = [*factor, *sources, folder / "made"] if verb == "fold" else [folder / "made", *sources]
         answer = driver.ask(verb, *order)
+        if answer == ["error", "BLOOMFILE_ELAYOUT"] and "counting" in row["sources"]:
+            continue  # README.md allows it
         driver.expect(f"{row['result']} is made by {row['operation']}", answer, ["ok"])
         if answer == ["ok"]:
             same = same_image(judge, GOLDEN / row["result"], folder / "made")

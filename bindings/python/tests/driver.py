@@ -7,8 +7,8 @@ from pathlib import Path
 
 import bloomfile
 
-ABILITIES = ("blocked classic counting ribbon slices series live verify build-blocked build-classic build-ribbon fold merge join "
-             "diff apply")
+ABILITIES = ("blocked classic counting ribbon slices series live verify build-blocked build-classic build-ribbon fold union "
+             "intersection join diff apply")
 MASK = 2**64 - 1
 
 

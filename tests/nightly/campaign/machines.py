@@ -5,7 +5,7 @@
 # alone: scripts/machines
 """Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
-A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or
+A case is one test program in one environment. bench/results/campaigns.md gives the reasons for tests left out or
 skipped. Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick
 runs only the tests of that suite; MACHINES=PATTERN runs only in environments whose names match."""
 

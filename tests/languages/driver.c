@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define MAX_WORDS 16
+#define MAX_WORDS       16
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static bloomfile_filter *image;
@@ -115,7 +115,11 @@ static void print_kind(const struct bloomfile_info *info)
         printf("%s", names[info->key_kind]);
 }
 
-enum column { COLUMN_N, COLUMN_M, COLUMN_K };
+enum column {
+    COLUMN_N,
+    COLUMN_M,
+    COLUMN_K
+};
 
 static uint64_t number(const struct bloomfile_info *info, enum column column)
 {
@@ -387,11 +391,20 @@ static const struct command {
     size_t least; /* words */
     void (*run)(char **words, size_t count);
 } commands[] = {
-    { "abilities", 1, abilities },   { "open", 2, open_image }, { "lookup", 2, look_up },
-    { "batch", 2, look_up },         { "verify", 1, verify },   { "error", 1, sticky_error },
-    { "random", 3, look_up_random }, { "build", 11, build },    { "fold", 4, fold },
-    { "union", 3, merge },           { "join", 3, join },       { "intersection", 3, merge },
-    { "diff", 4, diff },             { "apply", 4, apply },
+    { "abilities", 1, abilities },
+    { "open", 2, open_image },
+    { "lookup", 2, look_up },
+    { "batch", 2, look_up },
+    { "verify", 1, verify },
+    { "error", 1, sticky_error },
+    { "random", 3, look_up_random },
+    { "build", 11, build },
+    { "fold", 4, fold },
+    { "union", 3, merge },
+    { "join", 3, join },
+    { "intersection", 3, merge },
+    { "diff", 4, diff },
+    { "apply", 4, apply },
 };
 
 static void run(char **words, size_t count)

@@ -5,6 +5,7 @@
 Run the drivers of the languages NAME over the conformance suite, and compare their answers with its tables and with
 each other: README.md. The first must be the C library, which makes the random filters. --table prints the table of
 languages and abilities; --check-table compares it with FILE. A driver that exits with 77 is skipped, with its reason."""
+import contextlib
 import csv
 import hashlib
 import random
@@ -49,8 +50,9 @@ class Driver:
 
     def process_line(self, *words):
         line = "\t".join(map(str, words)).encode() + b"\n"
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, perhaps with a reason
+            self.process.stdin.write(line)
+            self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             raise EOFError(f"{self.name} ended at {line!r}")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run.py BUILD [TEST...]: builds the extension against the library in a build tree, and runs the tests.
+"""run.py BUILD [--driver | TEST...]: builds the extension against the library in a build tree, and runs the tests, or the
+driver for tests/languages.
 
 What is built lies in a folder of its own there. CC and SANITIZE are the tree's compiler and sanitizers.
 """
@@ -39,13 +40,14 @@ def main():
         return SKIPPED
     compiler = shlex.split(os.environ.get("CC", "cc"))
     sanitizers = os.environ.get("SANITIZE", "none")
-    folder = build / "bindings-python"
+    driver = sys.argv[2:] == ["--driver"]
+    folder = build / ("bindings-python-driver" if driver else "bindings-python")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     flags = WARNINGS + ("" if sanitizers == "none" else f" -g -fno-omit-frame-pointer -fsanitize={sanitizers}")
     subprocess.run(
         [sys.executable, "-W", "ignore", "setup.py", "-q", "egg_info", "--egg-base", folder, "build", "--build-base", folder,
-         "--build-lib", folder / "lib"], cwd=HERE.parent, check=True,
+         "--build-lib", folder / "lib"], cwd=HERE.parent, check=True, stdout=sys.stderr,
         env=os.environ | {"BLOOMFILE_SYSTEM": "1", "PKG_CONFIG_PATH": f"{build}/meson-uninstalled",
                           "CC": shlex.join(compiler), "LDSHARED": shlex.join([*compiler, "-shared"]), "CFLAGS": "-O1 -UNDEBUG " + flags,
                           "LDFLAGS": flags})
@@ -54,6 +56,8 @@ def main():
         environment["LD_PRELOAD"] = sanitizer_libraries(compiler, sanitizers)
         environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         environment["PYTHONMALLOC"] = "malloc"
+    if driver:
+        os.execve(sys.executable, [sys.executable, str(HERE / "driver.py")], environment)
     tests = sys.argv[2:] or ["discover", "-s", HERE, "-t", HERE]
     return subprocess.run([sys.executable, "-W", "error", "-m", "unittest", *tests], cwd=HERE, env=environment,
                           check=False).returncode

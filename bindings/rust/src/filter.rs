@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+//! An open filter: lookups, verification and what its header says.
+
+use crate::container::Container;
+use crate::error::{Error, Result};
+use crate::fault::Fault;
+use crate::hash::{digest, HashName, XXH3};
+use crate::info::{Info, KeyKind, Layout};
+use crate::part::Part;
+use crate::series::parse_all;
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use std::path::Path;
+
+/// How many lookups of a batch are fetched ahead. A power of two.
+const AHEAD: usize = 64;
+
+/// How a filter answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A single image of the layout blocked, the fastest way.
+    Blocked,
+    /// Any other image, and series.
+    General,
+    /// No function that makes the digests was stated, or a wrong one: every answer is *maybe*.
+    Unnamed,
+}
+
+/// A sealed filter, slice of a filter, or sealed series.
+///
+/// Any number of threads may use a filter at the same time.
+///
+/// A lookup cannot fail. The page of a body that a "no" depends on is checked first, the first time
+/// that a lookup needs it. A damaged page answers *maybe*, and [`Filter::error`] reports it.
+#[derive(Debug)]
+pub struct Filter<'a> {
+    mode: Mode,
+    /// Whether the keys are hashed by an application, and only digests can be looked up.
+    application: bool,
+    seed: u64,
+    container: Container<'a>,
+    first: Part,
+    /// The layers of a series behind the first.
+    rest: Vec<Part>,
+    fault: Fault,
+    hash_error: Option<fn() -> Error>,
+}
+
+impl<'a> Filter<'a> {
+    /// Opens the image, or sealed series, that fills a slice.
+    ///
+    /// # Errors
+    ///
+    /// The error of the first rule of the format that the bytes break.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let error = bloomfile::Filter::from_bytes(b"no filter").unwrap_err();
+    /// assert_eq!(error.name(), "BLOOMFILE_EMAGIC");
+    /// ```
+    pub fn from_bytes(image: &'a [u8]) -> Result<Self> {
+        Self::new(Container::Borrowed(image), false)
+    }
+
+    /// Opens the image, or sealed series, that fills a slice, even if its keys were hashed by an
+    /// application.
+    ///
+    /// Every answer of such a filter is *maybe* until [`Filter::state_hash`] names the function.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::from_bytes`], but not [`Error::Hash`] for functions of applications.
+    pub fn from_bytes_any_hash(image: &'a [u8]) -> Result<Self> {
+        Self::new(Container::Borrowed(image), true)
+    }
+
+    /// Opens the image, or sealed series, that a vector holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::from_bytes`].
+    pub fn from_vec(image: Vec<u8>) -> Result<Filter<'static>> {
+        Filter::new(Container::Owned(image.into_boxed_slice()), false)
+    }
+
+    /// As [`Filter::from_vec`], even if the keys were hashed by an application.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::from_bytes_any_hash`].
+    pub fn from_vec_any_hash(image: Vec<u8>) -> Result<Filter<'static>> {
+        Filter::new(Container::Owned(image.into_boxed_slice()), true)
+    }
+
+    pub(crate) fn new(container: Container<'a>, applications: bool) -> Result<Self> {
+        let mut images = parse_all(&container, applications)?.into_iter().map(Part::new);
+        // A container without an image was refused.
+        let first = images.next().ok_or(Error::Empty)?;
+        let info = &first.image.info;
+        let application = info.hash.id != XXH3;
+        let mut filter = Filter {
+            mode: Mode::Unnamed,
+            application,
+            seed: info.seed,
+            rest: images.collect(),
+            first,
+            container,
+            fault: Fault::new(),
+            hash_error: Some(|| Error::Hash),
+        };
+        if !application {
+            filter.trust_hash();
+        }
+        Ok(filter)
+    }
+
+    fn trust_hash(&mut self) {
+        let blocked = self.first.image.info.layout == Layout::Blocked && self.rest.is_empty();
+        self.mode = if blocked { Mode::Blocked } else { Mode::General };
+        self.hash_error = None;
+    }
+
+    /// States which function makes the digests that will be looked up.
+    ///
+    /// Only filters whose keys are hashed by an application need it. The name that was stated last
+    /// counts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Hash`] or [`Error::SelfTest`] if the filter was made with another function. Every
+    /// answer is *maybe* then, until the right name is stated.
+    pub fn state_hash(&mut self, name: HashName) -> Result<()> {
+        let own = self.first.image.info.hash;
+        self.mode = Mode::Unnamed;
+        if own.id != name.id {
+            self.hash_error = Some(|| Error::Hash);
+            return Err(Error::Hash);
+        }
+        if own.self_test != name.self_test {
+            self.hash_error = Some(|| Error::SelfTest);
+            return Err(Error::SelfTest);
+        }
+        self.trust_hash();
+        Ok(())
+    }
+
+    /// Whether a key may be in the set. `false` is certain.
+    ///
+    /// If the keys are hashed by an application, the answer is `true`: use
+    /// [`Filter::contains_digest`].
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.application || self.contains_digest(self.digest(key))
+    }
+
+    /// The digest of a key: XXH3 under the filter's seed.
+    #[inline]
+    #[must_use]
+    pub fn digest(&self, key: &[u8]) -> u64 {
+        digest(key, self.seed)
+    }
+
+    /// Whether a key with this digest may be in the set. `false` is certain.
+    ///
+    /// The digest must come from [`Filter::digest`] of a filter with the same seed, or from the
+    /// application's function that was stated.
+    #[inline]
+    #[must_use]
+    pub fn contains_digest(&self, digest: u64) -> bool {
+        match self.mode {
+            Mode::Blocked => self.first.blocked_maybe(&self.container, digest, &self.fault),
+            Mode::General => self.any_part(digest),
+            Mode::Unnamed => true,
+        }
+    }
+
+    fn any_part(&self, digest: u64) -> bool {
+        self.parts().any(|part| part.maybe(&self.container, digest, &self.fault))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        core::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// Whether text may be in the set. The filter must be one of text.
+    ///
+    /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyKind`] if the filter has keys of another kind, [`Error::Feature`] if the kind is
+    /// newer. The answer would mean nothing.
+    pub fn contains_text(&self, key: &str) -> Result<bool> {
+        let kind = self.info().key_kind;
+        kind.fits_text()?;
+        let key = match kind {
+            KeyKind::Lower => Cow::Owned(key.to_ascii_lowercase()),
+            _ => Cow::Borrowed(key),
+        };
+        Ok(self.contains(key.as_bytes()))
+    }
+
+    /// Whether an integer may be in the set. The filter must be one of integers.
+    ///
+    /// Integers of every width are one kind: convert a `u64` with `as i64`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::contains_text`].
+    pub fn contains_integer(&self, key: i64) -> Result<bool> {
+        self.info().key_kind.fits_integers()?;
+        Ok(self.contains(&key.to_le_bytes()))
+    }
+
+    /// Whether a record may be in the set. The filter must be one of records of its size.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::contains_text`].
+    pub fn contains_record(&self, key: &[u8]) -> Result<bool> {
+        self.info().key_kind.fits_record(key.len())?;
+        Ok(self.contains(key))
+    }
+
+    /// Looks up many keys, which is faster than one by one in a filter larger than the caches.
+    ///
+    /// Sets `answers[i]` to whether `keys[i]` may be in the set. Returns how many may be.
+    ///
+    /// # Panics
+    ///
+    /// If the two slices differ in length.
+    pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) -> usize {
+        assert_eq!(keys.len(), answers.len(), "one answer for each key");
+        if self.application {
+            answers.fill(true);
+            return keys.len();
+        }
+        self.batch(|i| self.digest(keys[i].as_ref()), answers)
+    }
+
+    /// Looks up many digests, as [`Filter::contains_many`] does keys.
+    ///
+    /// # Panics
+    ///
+    /// If the two slices differ in length.
+    pub fn contains_digests(&self, digests: &[u64], answers: &mut [bool]) -> usize {
+        assert_eq!(digests.len(), answers.len(), "one answer for each digest");
+        self.batch(|i| digests[i], answers)
+    }
+
+    /// Looks up `answers.len()` digests, of which each is fetched `AHEAD` lookups before its turn.
+    fn batch(&self, digest: impl Fn(usize) -> u64, answers: &mut [bool]) -> usize {
+        let mut ring = [0; AHEAD];
+        let size = answers.len();
+        let mut hits = 0;
+        for i in 0..size + AHEAD {
+            if i >= AHEAD {
+                let hit = self.contains_digest(ring[i % AHEAD]);
+                answers[i - AHEAD] = hit;
+                hits += usize::from(hit);
+            }
+            if i < size {
+                ring[i % AHEAD] = digest(i);
+                self.prefetch(ring[i % AHEAD]);
+            }
+            if i >= AHEAD / 2 {
+                self.prefetch_second(ring[(i - AHEAD / 2) % AHEAD]);
+            }
+        }
+        hits
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: u64) {
+        for part in self.parts() {
+            part.prefetch(&self.container, digest);
+        }
+    }
+
+    #[inline]
+    fn prefetch_second(&self, digest: u64) {
+        if self.mode == Mode::General {
+            self.first.prefetch_second(&self.container, digest);
+        }
+    }
+
+    /// Checks every byte of the filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages go on. [`Error::Body`]
+    /// if a body contradicts its header: all its answers are *maybe*. [`Error::Changed`] if a page
+    /// that was right is now wrong, as in a mapped file that was written to: all answers are
+    /// *maybe*, and earlier answers may have been wrong. Of a series, the error of its first
+    /// damaged layer.
+    pub fn verify(&self) -> Result<()> {
+        let mut result = Ok(());
+        for part in self.parts() {
+            if let Err(error) = part.verify(&self.container) {
+                self.fault.report(&error);
+                if matches!(error, Error::Changed) {
+                    self.parts().for_each(Part::distrust_all);
+                }
+                result = result.and(Err(error));
+            }
+        }
+        result
+    }
+
+    /// The first damage that a lookup or a verification found, or why every answer is *maybe*.
+    ///
+    /// Look at it after a batch of lookups: damage makes answers *maybe*, never a wrong "no".
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.hash_error.map(|error| error()).or_else(|| self.fault.get())
+    }
+
+    /// What the header says; of a series, the header of the oldest layer.
+    #[must_use]
+    pub fn info(&self) -> &Info {
+        &self.first.image.info
+    }
+
+    /// What the header of each layer says, the oldest first. A single image is one layer.
+    pub fn layers(&self) -> impl Iterator<Item = &Info> {
+        self.parts().map(|part| &part.image.info)
+    }
+
+    /// The false-positive rate to expect, from the number of keys; ribbon: from the pages.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        1.0 - self.parts().map(|part| 1.0 - part.rate(&self.container)).product::<f64>()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn body_crc(&self) -> u32 {
+        self.first.image.body_crc
+    }
+
+    /// The bytes of the image or series.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.container
+    }
+
+    /// A copy of the bytes of the image or series.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.container.to_vec()
+    }
+
+    /// The filter with a copy of its bytes, if they are borrowed or mapped.
+    #[must_use]
+    pub fn into_owned(self) -> Filter<'static> {
+        let bytes: Box<[u8]> = match self.container {
+            Container::Owned(bytes) => bytes,
+            other => other.to_vec().into_boxed_slice(),
+        };
+        Filter { container: Container::Owned(bytes), ..self }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Filter<'static> {
+    /// Reads a file into memory, and opens the image or sealed series in it.
+    ///
+    /// The bytes belong to the filter from then on: no other program can change them or take them
+    /// away. [`Filter::map`] shares them with other processes and opens in microseconds, but has
+    /// conditions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the file cannot be read, otherwise as [`Filter::from_bytes`].
+    pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Filter::new(Container::read(path.as_ref())?, false)
+    }
+
+    /// A new image, whose bytes this crate has made.
+    pub(crate) fn from_sealed(image: Vec<u8>) -> Result<Self> {
+        let mut filter = Filter::new(Container::Owned(image.into_boxed_slice()), true)?;
+        filter.state_hash(filter.info().hash)?;
+        Ok(filter)
+    }
+
+    /// As [`Filter::open`], even if the keys were hashed by an application.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::open`], but not [`Error::Hash`] for functions of applications.
+    pub fn open_any_hash<P: AsRef<Path>>(path: P) -> Result<Self> {
+        Filter::new(Container::read(path.as_ref())?, true)
+    }
+}
+
+#[cfg(feature = "mmap")]
+#[allow(unsafe_code)] // The promise of the caller, which `Mapping::new` needs.
+impl Filter<'static> {
+    /// Maps a file into memory, and opens the image or sealed series in it.
+    ///
+    /// Opening takes microseconds whatever the size, and processes share the memory.
+    ///
+    /// # Safety
+    ///
+    /// While the filter exists, no program may write to the file, or cut it. The language takes a
+    /// change of borrowed bytes for impossible, and a read behind the new end of a file kills the
+    /// process (SIGBUS); a library cannot catch that safely. Replace filters by renaming a new
+    /// file over the old one, as [`Filter::write_file`] does: the old bytes then stay mapped.
+    /// [`Filter::open`] has no such condition.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::open`].
+    pub unsafe fn map<P: AsRef<Path>>(path: P) -> Result<Self> {
+        // SAFETY: the caller makes the same promise.
+        let mapping = unsafe { crate::mapping::Mapping::new(path.as_ref())? };
+        Filter::new(Container::Mapped(mapping), false)
+    }
+}

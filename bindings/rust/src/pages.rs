@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//! Which pages of a body were found right or wrong.
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Two bits for each page. They are only ever set, and "wrong" outweighs "right". So no order of
+/// two threads makes a wrong page right again.
+const RIGHT: usize = 1;
+const WRONG: usize = 2;
+const IN_WORD: usize = usize::BITS as usize / 2;
+/// `WRONG` of every page of a word.
+const ALL_WRONG: usize = usize::MAX / 3 * WRONG;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Unchecked,
+    Right,
+    Wrong,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pages {
+    words: Vec<AtomicUsize>,
+}
+
+impl Pages {
+    pub(crate) fn new(pages: usize) -> Self {
+        Pages { words: (0..pages.div_ceil(IN_WORD)).map(|_| AtomicUsize::new(0)).collect() }
+    }
+
+    fn bits(&self, page: usize) -> usize {
+        match self.words.get(page / IN_WORD) {
+            Some(word) => word.load(Ordering::Acquire) >> (2 * (page % IN_WORD)) & 3,
+            None => WRONG,
+        }
+    }
+
+    /// Whether a zero bit of the page can be relied on.
+    #[inline]
+    pub(crate) fn is_right(&self, page: usize) -> bool {
+        self.bits(page) == RIGHT
+    }
+
+    pub(crate) fn state(&self, page: usize) -> State {
+        match self.bits(page) {
+            0 => State::Unchecked,
+            RIGHT => State::Right,
+            _ => State::Wrong,
+        }
+    }
+
+    /// Records the result of a check, and returns whether the page counts as right.
+    pub(crate) fn record(&self, page: usize, right: bool) -> bool {
+        if let Some(word) = self.words.get(page / IN_WORD) {
+            let bit = if right { RIGHT } else { WRONG };
+            word.fetch_or(bit << (2 * (page % IN_WORD)), Ordering::AcqRel);
+        }
+        self.is_right(page)
+    }
+
+    /// After this no page counts as right.
+    pub(crate) fn distrust_all(&self) {
+        for word in &self.words {
+            word.fetch_or(ALL_WRONG, Ordering::AcqRel);
+        }
+    }
+}

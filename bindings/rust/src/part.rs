@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+//! Lookups in one image, which check each page before they rely on a zero bit of it.
+
+use crate::bytes::crc32;
+use crate::error::{Error, Result};
+use crate::fault::Fault;
+use crate::hash::{cells, mulhi, C};
+use crate::image::Image;
+use crate::info::{Layout, PAGE};
+use crate::pages::{Pages, State};
+use crate::prefetch::prefetch;
+use crate::ribbon::{self, LINE};
+use crate::verify::{self, check_whole};
+
+/// An image, and which of its pages were checked.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The numbers of a lookup, next to each other.
+    body_start: usize,
+    /// Blocks (lines) of 64 bytes of the body, and of the filter of which it may be a slice.
+    blocks: u64,
+    first_block: u64,
+    whole_blocks: u64,
+    k: u32,
+    layout: Layout,
+    pages: Pages,
+    pub image: Image,
+}
+
+impl Part {
+    pub(crate) fn new(image: Image) -> Self {
+        let blocks = image.info.m / 512;
+        let (first_block, whole_blocks) = match &image.info.slice {
+            Some(slice) => (slice.first_block, slice.whole_blocks),
+            None => (0, blocks),
+        };
+        Part {
+            body_start: image.body_start(),
+            blocks,
+            first_block,
+            whole_blocks,
+            k: image.info.k,
+            layout: image.info.layout,
+            pages: Pages::new(image.pages()),
+            image,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        match self.layout {
+            Layout::Blocked => self.blocked_maybe(container, digest, fault),
+            Layout::Ribbon => self.ribbon_maybe(container, digest, fault),
+            Layout::Classic | Layout::Counting => self.cells_maybe(container, digest, fault),
+        }
+    }
+
+    /// The number of a digest's block in this body, or a larger number if it is in another slice.
+    #[inline]
+    fn block_of(&self, digest: u64) -> u64 {
+        mulhi(digest, self.whole_blocks).wrapping_sub(self.first_block)
+    }
+
+    /// The bytes of a block or line, if this body has it.
+    #[inline]
+    fn block<'c>(&self, container: &'c [u8], block: u64) -> Option<&'c [u8; LINE]> {
+        if block >= self.blocks {
+            return None;
+        }
+        container.get(self.body_start + block as usize * LINE..)?.first_chunk()
+    }
+
+    #[inline]
+    pub(crate) fn blocked_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        let number = self.block_of(digest);
+        match self.block(container, number) {
+            Some(block) if !block_has(block, digest, self.k) => {
+                !self.relies_on(container, number as usize / (PAGE / LINE), fault)
+            }
+            _ => true,
+        }
+    }
+
+    fn cells_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        let body = self.image.body(container);
+        let (shift, mask) = if self.layout == Layout::Counting { (1, 15) } else { (3, 1) };
+        cells(digest, self.k, self.image.info.m).all(|cell| {
+            let byte = (cell >> shift) as usize;
+            let bit = (cell << (3 - shift)) & 7;
+            body[byte] >> bit & mask != 0 || !self.relies_on(container, byte / PAGE, fault)
+        })
+    }
+
+    fn ribbon_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        let page = self.block_of(digest) as usize / (PAGE / LINE);
+        ribbon::maybe(self.ribbon_page(container, page), digest)
+            || !self.relies_on(container, page, fault)
+    }
+
+    /// The lines of a page that are in use.
+    fn ribbon_page<'c>(&self, container: &'c [u8], page: usize) -> &'c [u8] {
+        let used = &self.image.body(container)[..self.blocks as usize * LINE];
+        verify::page(used, page)
+    }
+
+    /// Whether a zero bit of the page is a certain "no".
+    #[inline]
+    fn relies_on(&self, container: &[u8], page: usize, fault: &Fault) -> bool {
+        self.pages.is_right(page) || self.check_page(container, page, fault)
+    }
+
+    #[cold]
+    fn check_page(&self, container: &[u8], page: usize, fault: &Fault) -> bool {
+        if self.pages.state(page) != State::Unchecked {
+            return self.pages.is_right(page);
+        }
+        let right = self.matches_entry(container, page);
+        if !right {
+            fault.report(&Error::Page(page as u64));
+        }
+        self.pages.record(page, right)
+    }
+
+    fn matches_entry(&self, container: &[u8], page: usize) -> bool {
+        let bytes = verify::page(self.image.body(container), page);
+        crc32(bytes) ^ self.image.body_crc == self.image.entry(container, page)
+    }
+
+    /// Checks the whole body. Every page that is wrong answers *maybe* from then on.
+    pub(crate) fn verify(&self, container: &[u8]) -> Result<()> {
+        let mut result = Ok(());
+        for page in 0..self.image.pages() {
+            let before = self.pages.state(page);
+            let right = self.matches_entry(container, page);
+            self.pages.record(page, right);
+            if !right && before == State::Right {
+                return Err(self.distrust(Error::Changed));
+            }
+            if !right && result.is_ok() {
+                result = Err(Error::Page(page as u64));
+            }
+        }
+        result?;
+        check_whole(self.image.body(container), &self.image).map_err(|error| self.distrust(error))
+    }
+
+    /// The rate to expect of digests that belong to this image.
+    #[cfg(feature = "std")]
+    pub(crate) fn rate(&self, container: &[u8]) -> f64 {
+        let info = &self.image.info;
+        if info.layout != Layout::Ribbon {
+            // k and m are valid, and the layout has a rate.
+            return crate::sizes::rate(info.layout, info.n, info.m, info.k).unwrap_or(1.0);
+        }
+        let lines = |page: usize| self.ribbon_page(container, page).len() as f64;
+        let rates = (0..self.image.pages())
+            .map(|page| ribbon::rate(self.ribbon_page(container, page)) * lines(page));
+        rates.sum::<f64>() / (self.blocks as f64 * LINE as f64)
+    }
+
+    fn distrust(&self, error: Error) -> Error {
+        self.pages.distrust_all();
+        error
+    }
+
+    pub(crate) fn distrust_all(&self) {
+        self.pages.distrust_all();
+    }
+
+    /// Fetches what a lookup reads first.
+    #[inline]
+    pub(crate) fn prefetch(&self, container: &[u8], digest: u64) {
+        let line = match self.layout {
+            Layout::Blocked => (self.block_of(digest) as usize).wrapping_mul(LINE),
+            Layout::Ribbon => self.block_of(digest) as usize / (PAGE / LINE) * PAGE,
+            Layout::Classic => return self.prefetch_cells(container, digest, 3),
+            Layout::Counting => return self.prefetch_cells(container, digest, 1),
+        };
+        prefetch(container, self.body_start.wrapping_add(line));
+    }
+
+    /// Most keys that are not in the set have a zero among their first cells.
+    fn prefetch_cells(&self, container: &[u8], digest: u64, shift: u32) {
+        for cell in cells(digest, self.k.min(3), self.image.info.m) {
+            prefetch(container, self.body_start + (cell >> shift) as usize);
+        }
+    }
+
+    /// Fetches what a lookup reads next, if the first bytes are there.
+    #[inline]
+    pub(crate) fn prefetch_second(&self, container: &[u8], digest: u64) {
+        if self.layout != Layout::Ribbon {
+            return;
+        }
+        let number = self.block_of(digest) as usize / (PAGE / LINE);
+        let line = ribbon::line_of(self.ribbon_page(container, number), digest);
+        let at = self.body_start + number * PAGE + line * LINE;
+        prefetch(container, at);
+        prefetch(container, at + LINE);
+    }
+}
+
+/// Whether all bits of a digest in its block are one.
+#[inline]
+fn block_has(block: &[u8; LINE], digest: u64, k: u32) -> bool {
+    let mut g = digest.wrapping_mul(C);
+    let mut left = k;
+    while left > 6 {
+        if !has::<6>(block, g) {
+            return false;
+        }
+        g = g.wrapping_mul(C);
+        left -= 6;
+    }
+    match left {
+        1 => has::<1>(block, g),
+        2 => has::<2>(block, g),
+        3 => has::<3>(block, g),
+        4 => has::<4>(block, g),
+        5 => has::<5>(block, g),
+        _ => has::<6>(block, g),
+    }
+}
+
+/// The first `COUNT` bits of a product. Without branches: of an absent key each bit may be zero,
+/// and a processor could not predict at which one the lookup stops.
+#[inline]
+fn has<const COUNT: usize>(block: &[u8; LINE], g: u64) -> bool {
+    let mut all = 1;
+    for i in 0..COUNT {
+        let place = g >> (55 - 9 * i);
+        let word = crate::bytes::u64_at(block, 8 * (place >> 6 & 7) as usize);
+        all &= word >> (place & 63);
+    }
+    all & 1 != 0
+}

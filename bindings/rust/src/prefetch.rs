@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//! Prefetching, a hint that no safe function of the language gives.
+
+#![allow(unsafe_code)]
+
+/// Asks the processor to load a line of memory. Does nothing on other processors than x86-64.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(byte) = bytes.get(at) {
+        // SAFETY: the address is that of a byte of a slice. A prefetch reads nothing that the
+        // program sees, and every x86-64 processor has the instruction (SSE).
+        unsafe {
+            use core::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(byte).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, at);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//! Pages of the layout ribbon: heads, columns and lookups (ribbon.md 1 to 4 and 6).
+
+use crate::bytes::{u32_at, u64_at};
+use crate::hash::{mulhi, C};
+
+const C2: u64 = 0xD1B5_4A32_D192_ED03;
+const C3: u64 = 0x8CB9_2BA7_2F3D_8DD7;
+/// Bytes of a line, and of a head.
+pub(crate) const LINE: usize = 64;
+pub(crate) const HEAD: usize = 8;
+
+/// Words of a page of so many bytes.
+pub(crate) fn words(size: usize) -> u64 {
+    (size / 4 - 2) as u64
+}
+
+/// The head of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Head(pub u64);
+
+impl Head {
+    pub(crate) fn groups(self) -> u64 {
+        self.0 & 0xFFFF
+    }
+
+    pub(crate) fn seed(self) -> u64 {
+        self.0 >> 16 & 127
+    }
+
+    pub(crate) fn keys(self) -> u64 {
+        self.0 >> 32
+    }
+
+    pub(crate) fn is_valid(self, words: u64) -> bool {
+        let groups = self.groups();
+        self.0 >> 23 & 511 == 0 && (groups == 0 || (2..=words / 2).contains(&groups))
+    }
+}
+
+/// How the words of a page are divided into columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns {
+    low: u64,
+    few: u64,
+}
+
+impl Columns {
+    pub(crate) fn new(groups: u64, words: u64) -> Self {
+        let low = (words / groups).min(32);
+        let few = if low == 32 { groups } else { groups * (low + 1) - words };
+        Columns { low, few }
+    }
+
+    /// How many columns a group has.
+    pub(crate) fn of(self, group: u64) -> u64 {
+        if group < self.few { self.low } else { self.low + 1 }
+    }
+
+    /// The first word of a group.
+    pub(crate) fn first_word(self, group: u64) -> u64 {
+        group * self.low + group.saturating_sub(self.few)
+    }
+}
+
+/// The values of a key in its page.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub hash: u64,
+    pub group: u64,
+    pub coefficients: u64,
+}
+
+#[inline]
+fn mix(left: u64, right: u64) -> u64 {
+    mulhi(left, right) ^ left.wrapping_mul(right)
+}
+
+impl Row {
+    #[inline]
+    pub(crate) fn new(digest: u64, seed: u64, groups: u64) -> Self {
+        let hash = (mix(digest ^ C2, C) ^ seed.wrapping_mul(C)).wrapping_mul(C2);
+        Row {
+            hash,
+            group: ((hash >> 32) * (groups - 1)) >> 32,
+            coefficients: mix(hash ^ C3, C),
+        }
+    }
+}
+
+/// The number of the line of a page that begins a key's columns, for prefetching.
+pub(crate) fn line_of(page: &[u8], digest: u64) -> usize {
+    let head = Head(u64_at(page, 0));
+    let words = words(page.len());
+    if head.groups() < 2 || !head.is_valid(words) {
+        return 0;
+    }
+    let group = Row::new(digest, head.seed(), head.groups()).group;
+    let word = Columns::new(head.groups(), words).first_word(group);
+    (HEAD + 4 * word as usize) / LINE
+}
+
+/// Whether a digest may be in a page: the used part of its bytes, a multiple of 64.
+pub(crate) fn maybe(page: &[u8], digest: u64) -> bool {
+    let head = Head(u64_at(page, 0));
+    let words = words(page.len());
+    if head.groups() == 0 || !head.is_valid(words) {
+        return true;
+    }
+    let row = Row::new(digest, head.seed(), head.groups());
+    let division = Columns::new(head.groups(), words);
+    let columns = division.of(row.group) as usize;
+    let first = HEAD + 4 * division.first_word(row.group) as usize;
+    let Some(both) = page.get(first..first + 8 * columns) else { return true };
+    let (left, right) = both.split_at(4 * columns);
+    let pairs = left.chunks_exact(4).zip(right.chunks_exact(4));
+    let mut wrong = 0;
+    for (col, (low, high)) in pairs.enumerate() {
+        let pair = u64::from(u32_at(low, 0)) | u64::from(u32_at(high, 0)) << 32;
+        let parity = u64::from((pair & row.coefficients).count_ones() & 1);
+        wrong |= parity ^ (row.hash >> col & 1);
+    }
+    wrong == 0
+}
+
+/// The rate of a page (section 6).
+#[cfg(feature = "std")]
+pub(crate) fn rate(page: &[u8]) -> f64 {
+    let head = Head(u64_at(page, 0));
+    let words = words(page.len());
+    if head.groups() == 0 || !head.is_valid(words) {
+        return 1.0;
+    }
+    rate_of(head.groups(), words)
+}
+
+/// The rate of a solved page with so many groups.
+#[cfg(feature = "std")]
+pub(crate) fn rate_of(groups: u64, words: u64) -> f64 {
+    let Columns { low, few } = Columns::new(groups, words);
+    let last = groups - 1;
+    let halves = (few.min(last) * 2 + last.saturating_sub(few)) as f64;
+    halves / (last * 2) as f64 * 0.5_f64.powi(low as i32)
+}

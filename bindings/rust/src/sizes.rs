@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//! Which m and k a filter gets, and the rate to expect (sizes.md).
+
+use crate::error::{Error, Result};
+use crate::image::LIMIT;
+use crate::info::{Layout, PAGE};
+use crate::ribbon;
+use std::vec::Vec;
+
+/// The rate if neither m nor a rate is given.
+pub(crate) const DEFAULT_RATE: f64 = 0.01;
+/// Rates that differ by less count as equal.
+const TIE: f64 = 1.0 / 67_108_864.0;
+const MAX_K: u32 = 64;
+const DIVISORS: [u64; 37] = [
+    1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520, 5040, 7560,
+    10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110_880, 166_320, 221_760,
+    277_200, 332_640, 498_960, 554_400, 665_280,
+];
+const LAST_DIVISOR: u64 = 720_720;
+/// Terms of a sum that are smaller, compared with the sum, do not count.
+const NEGLIGIBLE: f64 = 1e-20;
+
+/// The mean of `(hit / cells)^k` after 0, `step`, `2 * step`, ... throws: `count` + 1 numbers.
+///
+/// State `i` is the probability that of the cells that k more throws hit, `i` were not hit yet.
+fn cell_rates(k: u32, cells: f64, step: u64, count: u64) -> Vec<f64> {
+    let mut states = vec![0.0; k as usize + 1];
+    states[0] = 1.0;
+    for _ in 0..k {
+        for i in (1..states.len()).rev() {
+            let (same, new) = (i as f64 / cells, 1.0 - (i - 1) as f64 / cells);
+            states[i] = states[i] * same + states[i - 1] * new.max(0.0);
+        }
+        states[0] = 0.0;
+    }
+    let mut rates = vec![states[0]];
+    for _ in 0..count {
+        for _ in 0..step {
+            throw(&mut states, cells);
+        }
+        rates.push(states[0]);
+    }
+    rates
+}
+
+fn throw(states: &mut [f64], cells: f64) {
+    for i in 1..states.len() {
+        let chance = i as f64 / cells;
+        states[i - 1] += states[i] * chance;
+        states[i] *= (1.0 - chance).max(0.0);
+    }
+}
+
+/// The rates of a layout with k positions for each key.
+struct Model {
+    layout: Layout,
+    k: u32,
+    /// Blocked: the rate of a block with so many keys; 1 if it has more.
+    crowded: Vec<f64>,
+}
+
+impl Model {
+    fn new(layout: Layout, k: u32) -> Self {
+        let crowded = match layout {
+            Layout::Blocked => cell_rates(k, 512.0, u64::from(k), u64::from(4096 / k)),
+            _ => Vec::new(),
+        };
+        Model { layout, k, crowded }
+    }
+
+    /// The rate to expect of n distinct keys.
+    fn rate(&self, n: u64, m: u64) -> f64 {
+        if n == 0 {
+            return 0.0;
+        }
+        let body = match self.layout {
+            Layout::Blocked => self.blocked_rate(n, m / 512),
+            _ if n > u64::from(2048 / self.k) => self.crowded_cells_rate(n as f64, m as f64),
+            _ => cell_rates(self.k, m as f64, n * u64::from(self.k), 1)[1],
+        };
+        (body + (1.0 - body) * n as f64 / 2_f64.powi(64)).min(1.0)
+    }
+
+    fn block_rate(&self, crowd: u64) -> f64 {
+        self.crowded.get(crowd as usize).copied().unwrap_or(1.0)
+    }
+
+    /// The mean over the number of keys of a block. Its probabilities follow from their ratios,
+    /// from the most probable number upwards and downwards.
+    fn blocked_rate(&self, n: u64, blocks: u64) -> f64 {
+        if blocks == 1 {
+            return self.block_rate(n);
+        }
+        let mode = n / blocks;
+        if mode > 3 * self.crowded.len() as u64 + 2000 {
+            return 1.0;
+        }
+        let ratio = |crowd: u64| {
+            (n - crowd) as f64 / ((crowd + 1) as f64 * (blocks - 1) as f64)
+        };
+        let (mut total, mut rates) = (0.0, 0.0);
+        let (mut crowd, mut weight) = (mode, 1.0);
+        while weight > NEGLIGIBLE * rates && weight > 0.0 {
+            total += weight;
+            rates += weight * self.block_rate(crowd);
+            weight *= ratio(crowd);
+            crowd += 1;
+        }
+        (crowd, weight) = (mode, 1.0);
+        while crowd > 0 && weight > NEGLIGIBLE {
+            crowd -= 1;
+            weight /= ratio(crowd);
+            total += weight;
+            rates += weight * self.block_rate(crowd);
+        }
+        rates / total
+    }
+
+    /// Many keys (sizes.md 2).
+    fn crowded_cells_rate(&self, n: f64, m: f64) -> f64 {
+        let k = f64::from(self.k);
+        let load = n * k / m;
+        let (fill, empty) = (-(-load).exp_m1(), (-load).exp());
+        let spread = (empty - (1.0 + load) * (-2.0 * load).exp()) / (m * fill * fill);
+        (fill + empty * load / (2.0 * m)).powf(k) * (spread * k * (k - 1.0) / 2.0).exp()
+    }
+
+    /// The smallest number of units that keeps the target.
+    fn least(&self, n: u64, target: f64) -> Option<u64> {
+        let enough = |units: u64| {
+            self.rate(n, units * cells_of_unit(self.layout)) <= target * (1.0 + TIE)
+        };
+        let most = LIMIT / cells_of_unit(self.layout);
+        let mut high = 1;
+        while high < most && !enough(high) {
+            high *= 2;
+        }
+        if high >= most && !enough(most) {
+            return None;
+        }
+        Some(first_true(high / 2 + 1, high.min(most), enough))
+    }
+}
+
+/// The first number of a range for which a condition holds; it holds for the last.
+fn first_true(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+fn cells_of_unit(layout: Layout) -> u64 {
+    if layout == Layout::Blocked { 512 } else { 1 }
+}
+
+/// The false-positive rate to expect of `n` distinct keys in a filter of `m` bits (or counters)
+/// with `k` positions for each key.
+///
+/// The rate of a ribbon filter follows from its pages: [`Filter::rate`](crate::Filter::rate).
+///
+/// # Errors
+///
+/// [`Error::Layout`] for ribbon, [`Error::HashCount`] or [`Error::Bits`] if k or m is out of range.
+///
+/// # Examples
+///
+/// ```
+/// let rate = bloomfile::rate(bloomfile::Layout::Blocked, 1000, 10240, 5)?;
+/// assert!(rate < 0.01);
+/// # Ok::<(), bloomfile::Error>(())
+/// ```
+pub fn rate(layout: Layout, n: u64, m: u64, k: u32) -> Result<f64> {
+    check_numbers(layout, m)?;
+    if !(1..=MAX_K).contains(&k) {
+        return Err(Error::HashCount);
+    }
+    Ok(Model::new(layout, k).rate(n, m))
+}
+
+fn check_numbers(layout: Layout, m: u64) -> Result<()> {
+    if layout == Layout::Ribbon {
+        return Err(Error::Layout);
+    }
+    if m == 0 || m > LIMIT || (layout.has_blocks() && m % 512 != 0) {
+        return Err(Error::Bits);
+    }
+    Ok(())
+}
+
+/// m and k for `n` keys and a rate; or for ribbon m and 0.
+pub(crate) fn choose(layout: Layout, n: u64, target: f64, k: Option<u32>) -> Result<(u64, u32)> {
+    if layout == Layout::Ribbon {
+        return Ok((choose_ribbon(n, target)?, 0));
+    }
+    if target <= n as f64 / 2_f64.powi(64) {
+        return Err(Error::Unreachable);
+    }
+    let tried = k.map_or(1..=MAX_K, |k| k..=k);
+    let mut best: Option<(u64, u32)> = None;
+    for k in tried {
+        let least = Model::new(layout, k).least(n, target);
+        match (least, best) {
+            (Some(least), Some((units, _))) if least < units => best = Some((least, k)),
+            (Some(least), None) => best = Some((least, k)),
+            (_, Some((_, kept))) if k == kept + 3 => break,
+            _ => {}
+        }
+    }
+    let (units, k) = best.ok_or(Error::Unreachable)?;
+    Ok((round_up(units, cells_of_unit(layout)) * cells_of_unit(layout), k))
+}
+
+/// More units, so that the filter folds in many ways.
+fn round_up(units: u64, cells: u64) -> u64 {
+    let doubled = (0..44).map(|i| LAST_DIVISOR << i);
+    let multiples = DIVISORS.into_iter().chain(doubled).filter_map(|divisor| {
+        let multiple = units.checked_next_multiple_of(divisor)?;
+        (multiple - units <= units / 200 && multiple <= LIMIT / cells).then_some(multiple)
+    });
+    multiples.last().unwrap_or(units)
+}
+
+/// k for `n` keys in m bits (counters).
+pub(crate) fn choose_k(layout: Layout, n: u64, m: u64) -> u32 {
+    let (mut best, mut lowest) = (1, Model::new(layout, 1).rate(n, m));
+    for k in 2..=MAX_K {
+        let rate = Model::new(layout, k).rate(n, m);
+        if rate < lowest * (1.0 - TIE) {
+            (best, lowest) = (k, rate);
+        } else if k == best + 3 {
+            break;
+        }
+    }
+    best
+}
+
+/// The capacity of a filter that was not planned for a number of keys (core 6).
+pub(crate) fn capacity(layout: Layout, m: u64, k: u32, fpr: f64) -> u64 {
+    let target = if fpr == 0.0 { DEFAULT_RATE } else { fpr };
+    let model = Model::new(layout, k);
+    let above = first_true(1, m + 1, |n| n > m || model.rate(n, m) > target * (1.0 + TIE));
+    (above - 1).max(1)
+}
+
+/// An estimate of the number of keys from the number of one bits (counters above 0).
+pub(crate) fn estimate(m: u64, k: u32, ones: u64) -> u64 {
+    if ones >= m {
+        return m;
+    }
+    let n = -(-(ones as f64) / m as f64).ln_1p() * m as f64 / f64::from(k.max(1));
+    n.round() as u64
+}
+
+/// The smallest ribbon filter that is expected to keep the target. The format leaves m open.
+fn choose_ribbon(n: u64, target: f64) -> Result<u64> {
+    let enough = |lines: u64| ribbon_rate(n, lines) <= target;
+    let most = LIMIT / 512;
+    // A line has 14 words, of which a key needs a little more than a bit for each column.
+    let high = (n.max(1)).saturating_mul(2).clamp(64, most);
+    if !enough(high) {
+        return Err(Error::Unreachable);
+    }
+    Ok(512 * first_true(1, high, enough))
+}
+
+/// The rate to expect of a ribbon filter: the mean over pages that have a usual number of keys.
+fn ribbon_rate(n: u64, lines: u64) -> f64 {
+    let pages = lines.div_ceil(64) as f64;
+    let words = ribbon::words(PAGE.min(lines as usize * ribbon::LINE));
+    let mean = n as f64 / (lines as f64 / 64.0).max(1.0).min(pages);
+    let rate = |keys: f64| {
+        let groups = ((41.0 * keys / 1280.0).ceil() as u64).max(2);
+        if groups > words / 2 { 1.0 } else { ribbon::rate_of(groups, words) }
+    };
+    let spread = if pages > 1.0 { mean.sqrt() } else { 0.0 };
+    let sum: f64 = (-2..=2).map(|i| rate((mean + f64::from(i) * spread).max(0.0))).sum();
+    sum / 5.0
+}

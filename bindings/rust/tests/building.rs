@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//! The conformance suite of builders: the same bytes from the same keys.
+
+mod common;
+
+use bloomfile::{Builder, Error, Filter, KeyKind, Layout};
+use common::*;
+
+/// Splits options as a shell does, as far as the table needs it.
+fn split(options: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for character in options.chars() {
+        match character {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(character),
+        }
+    }
+    words
+}
+
+fn tag(digits: &str) -> [u8; 16] {
+    std::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).unwrap())
+}
+
+fn builder(options: &str) -> Builder {
+    let mut builder = Builder::new();
+    for pair in split(options).chunks(2) {
+        let value = pair[1].as_str();
+        builder = match pair[0].as_str() {
+            "-l" => builder.layout(layout(value)),
+            "-m" => builder.bits(value.parse().unwrap()),
+            "-k" => builder.hashes(value.parse().unwrap()),
+            "--seed" => builder.seed(value.parse().unwrap()),
+            "--fpr" => builder.fpr(value.parse().unwrap()),
+            "--capacity" => builder.capacity(value.parse().unwrap()),
+            "--label" => builder.label(value),
+            "--tag" => builder.tag(tag(value)),
+            "--slice" => {
+                let (slice, slices) = value.split_once('/').unwrap();
+                builder.slice(slice.parse::<u64>().unwrap() - 1, slices.parse().unwrap())
+            }
+            other => panic!("unknown option {other}"),
+        };
+    }
+    builder
+}
+
+#[test]
+fn golden_images_are_made_byte_for_byte() {
+    let mut made = 0;
+    for row in table("golden/index.tsv").iter().filter(|row| row["bfcreate"] != "-") {
+        let mut builder = builder(&row["bfcreate"]);
+        lines(&row["keys"]).iter().for_each(|key| builder.add(key));
+        let filter = builder.build().unwrap();
+        assert_eq!(sha256(filter.as_bytes()), row["sha256"], "{}", row["file"]);
+        made += 1;
+    }
+    assert!(made > 25);
+}
+
+fn with_keys(mut builder: Builder, count: i64) -> Filter<'static> {
+    (0..count).for_each(|i| builder.add(&i.to_le_bytes()));
+    builder.build().unwrap()
+}
+
+fn measured_rate(filter: &Filter<'_>) -> f64 {
+    let hits = (0..100_000_i64).filter(|i| filter.contains(&(i - 1_000_000).to_le_bytes())).count();
+    hits as f64 / 1e5
+}
+
+#[test]
+fn every_layout_keeps_its_rate_and_its_keys() {
+    for layout in [Layout::Blocked, Layout::Classic, Layout::Counting, Layout::Ribbon] {
+        for (target, keys) in [(0.01, 30_000), (0.1, 30_000), (0.001, 100), (0.01, 3000)] {
+            let filter = with_keys(Builder::new().layout(layout).fpr(target), keys);
+            assert!((0..keys).all(|i| filter.contains(&i.to_le_bytes())), "{layout:?}");
+            let rate = measured_rate(&filter);
+            assert!(rate < target * 1.2, "{layout:?} {keys} keys: {rate} above {target}");
+            assert!((rate - filter.rate()).abs() < target * 0.3, "{rate} {}", filter.rate());
+            filter.verify().unwrap();
+        }
+    }
+}
+
+#[test]
+fn ribbon_takes_a_quarter_fewer_bytes_than_blocked() {
+    let blocked = with_keys(Builder::new(), 50_000);
+    let ribbon = with_keys(Builder::new().layout(Layout::Ribbon), 50_000);
+    assert!(ribbon.as_bytes().len() * 4 < blocked.as_bytes().len() * 3);
+}
+
+#[test]
+fn order_and_repetition_of_keys_do_not_matter() {
+    let mut forwards = Builder::new();
+    let mut backwards = Builder::new();
+    (0..500_i64).for_each(|i| forwards.add(&i.to_le_bytes()));
+    (0..500_i64).rev().chain(0..9).for_each(|i| backwards.add(&i.to_le_bytes()));
+    assert_eq!(forwards.build().unwrap().to_vec(), backwards.build().unwrap().to_vec());
+}
+
+#[test]
+fn keys_of_another_kind_are_an_error_and_no_answer() {
+    let mut builder = Builder::new().key_kind(KeyKind::Lower);
+    builder.add_text("Apple").unwrap();
+    assert_eq!(builder.add_integer(5).unwrap_err().name(), "BLOOMFILE_EKEYKIND");
+    let filter = builder.build().unwrap();
+    assert!(filter.contains_text("aPPLE").unwrap());
+    assert!(filter.contains(b"apple") && !filter.contains(b"APPLE"));
+    assert!(matches!(filter.contains_integer(5), Err(Error::KeyKind)));
+    assert!(matches!(filter.contains_record(b"apple"), Err(Error::KeyKind)));
+    let newer = Filter::open(golden("key-kind-newer-6.bloom")).unwrap();
+    assert_eq!(newer.contains_text("a").unwrap_err().name(), "BLOOMFILE_EFEATURE");
+    let records = Builder::new().key_kind(KeyKind::Fixed(3)).build().unwrap();
+    assert!(!records.contains_record(b"abc").unwrap());
+    assert!(matches!(records.contains_record(b"abcd"), Err(Error::KeyKind)));
+}
+
+#[test]
+fn integers_of_every_sign_are_found() {
+    let mut builder = Builder::new().key_kind(KeyKind::Integers);
+    [0, -1, i64::MAX, u64::MAX as i64 - 1].iter().for_each(|&i| builder.add_integer(i).unwrap());
+    let filter = builder.build().unwrap();
+    assert!(filter.contains_integer(-2).unwrap() && !filter.contains_integer(7).unwrap());
+    assert!(filter.contains(&[0xFF; 8]) && filter.contains_record(&[0xFF; 8]).unwrap());
+}
+
+#[test]
+fn parameters_out_of_range_are_errors() {
+    let error = |builder: Builder| builder.build().unwrap_err().name();
+    assert_eq!(error(Builder::new().fpr(0.0)), "BLOOMFILE_ERATE");
+    assert_eq!(error(Builder::new().fpr(f64::NAN)), "BLOOMFILE_ERATE");
+    assert_eq!(error(Builder::new().fpr(1e-300)), "BLOOMFILE_EUNREACHABLE");
+    assert_eq!(error(Builder::new().bits(0)), "BLOOMFILE_EBITS");
+    assert_eq!(error(Builder::new().bits(u64::MAX)), "BLOOMFILE_EBITS");
+    assert_eq!(error(Builder::new().hashes(65)), "BLOOMFILE_EHASHCOUNT");
+    assert_eq!(error(Builder::new().capacity(0)), "BLOOMFILE_ECAPACITY");
+    assert_eq!(error(Builder::new().slice(0, 1)), "BLOOMFILE_ECAPACITY");
+    assert_eq!(error(Builder::new().bits(512).slice(1, 1)), "BLOOMFILE_ESLICE");
+    assert_eq!(error(Builder::new().label("a\nb")), "BLOOMFILE_ELABEL");
+    assert_eq!(error(Builder::new().label(&"x".repeat(113))), "BLOOMFILE_ELABEL");
+    assert_eq!(error(Builder::new().key_kind(KeyKind::Fixed(0))), "BLOOMFILE_EKEYKIND");
+    // More memory than any machine has.
+    assert!(matches!(Builder::new().bits(1 << 60).hashes(1).build(), Err(Error::Io(_))));
+}

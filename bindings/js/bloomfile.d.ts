@@ -99,6 +99,8 @@ export interface Examination {
   error: BloomfileError | null;
   /** The actual rate of all layers together. */
   rate: number;
+  /** Whether the filter keeps its target rate, as bfinspect words it. */
+  verdict: "healthy" | "damaged" | "empty" | "over capacity" | "too many keys" | "rate above target";
   layers: LayerExamination[];
 }
 
@@ -170,3 +172,13 @@ export function size(plan: {
 
 /** The false-positive rate to expect of n distinct keys. */
 export function rate(filter: { layout?: "blocked" | "classic" | "counting"; n: number; m: number; k: number }): number;
+
+/** The factors by which a filter can be folded, and the rates to expect, up to one half. `info` of a filter fits. */
+export function foldPlan(filter: {
+  layout: LayoutName;
+  n: number;
+  m: number;
+  k: number;
+  slice?: object | null;
+  series?: boolean;
+}): (Size & { factor: number })[];

@@ -1020,7 +1020,11 @@ class Scan {
     this.clean = true; // no bits beyond m
     this.rates = 0;
     this.estimate = 0;
+    this.squares = 0;
     this.append = combiner(PAGE);
+    const { k } = layer;
+    this.blockRates = Float64Array.from({ length: 513 }, (_, ones) => (ones / 512) ** k);
+    this.blockKeys = Float64Array.from({ length: 513 }, (_, ones) => Math.log1p(-Math.min(ones, 511.5) / 512) / k / Math.log1p(-1 / 512));
   }
 
   take(bytes, entries) {
@@ -1046,15 +1050,16 @@ class Scan {
   }
 
   countBits(view, at, length) {
-    const blocked = this.layer.layout === BLOCKED, k = this.layer.k;
+    const blocked = this.layer.layout === BLOCKED;
     let total = 0;
     for (let block = at; block < at + length; block += 64) {
       let ones = 0;
       for (let o = block; o < block + 64; o += 4) ones += popcount(view.getInt32(o, true));
       total += ones;
       if (blocked) {
-        this.rates += (ones / 512) ** k;
-        this.estimate += (-512 / k) * Math.log1p(-Math.min(ones, 511.5) / 512);
+        this.rates += this.blockRates[ones];
+        this.squares += this.blockRates[ones] ** 2;
+        this.estimate += this.blockKeys[ones];
       }
     }
     return total;
@@ -1080,6 +1085,7 @@ class Scan {
   }
 
   checkPadding(view, at, length) {
+    if (this.next < this.layer.pages - 1) return;
     const m = this.layer.header.m, base = BigInt(PAGE * this.next);
     const used = m * (this.layer.layout === COUNTING ? 4n : 1n) - 8n * base; // bits of this page that m uses
     if (used >= 8n * BigInt(length)) return;
@@ -1102,11 +1108,18 @@ class Scan {
     return layout === BLOCKED || layout === RIBBON ? this.rates / blocks : (this.ones / Number(header.m)) ** k;
   }
 
+  /** The variance that chance gives the rate of a filter of this shape. */
+  variance() {
+    const { layout, blocks, k, header } = this.layer, m = Number(header.m);
+    if (layout === BLOCKED) return (this.squares / blocks - this.rate() ** 2) / blocks;
+    return layout === RIBBON || !this.ones ? 0 : (this.rate() * k) ** 2 * ((1 - this.ones / m) / this.ones);
+  }
+
   /** The number of keys that the ones, or the heads of a ribbon, suggest. */
   keysEstimated() {
     const { layout, k, header } = this.layer, m = Number(header.m);
     if (layout === RIBBON) return Number(this.keys);
-    return layout === BLOCKED ? this.estimate : (-m / k) * Math.log1p(-Math.min(this.ones, m - 0.5) / m);
+    return layout === BLOCKED ? this.estimate : Math.log1p(-Math.min(this.ones, m - 0.5) / m) / k / Math.log1p(-1 / Math.max(2, m));
   }
 }
 
@@ -1135,7 +1148,18 @@ function finish(filter, scans) {
       keysEstimated: scan.keysEstimated(),
     };
   });
-  return { error, layers, rate: -Math.expm1(layers.reduce((sum, layer) => sum + Math.log1p(-layer.rate), 0)) };
+  const rate = -Math.expm1(layers.reduce((sum, layer) => sum + Math.log1p(-layer.rate), 0));
+  const deviation = Math.sqrt(scans.reduce((sum, scan) => sum + scan.variance(), 0));
+  return { error, layers, rate, verdict: error ? "damaged" : verdictOf(filter, rate, deviation) };
+}
+
+/** Whether a filter keeps its target rate, in the words of bfinspect. */
+function verdictOf({ info, layers }, rate, deviation) {
+  const target = layers[0].series ? layers[0].series.seriesFpr : info.fpr;
+  if (info.n === 0 && info.ones === 0) return "empty";
+  if (target === 0) return rate < 0.5 ? "healthy" : "over capacity";
+  if (info.n > info.capacity) return rate > 1.1 * target ? "too many keys" : "healthy";
+  return rate > 1.1 * target + 4 * deviation ? "rate above target" : "healthy";
 }
 
 // ---- Sources: where bytes come from ----
@@ -1544,3 +1568,30 @@ export function size({ layout = "blocked", n = 1, fpr, m, k }) {
   const bits = layout === "counting" ? 4 * m : m, body = PAGE * Math.ceil(bits / 8 / PAGE);
   return { layout, n, m, k, bitsPerKey: bits / n, fpr: rate({ layout, n, m, k }), bytes: PAGE + body + (4 * body) / PAGE };
 }
+
+/** The divisors of a number up to a limit, in order. */
+function divisors(number, limit) {
+  const found = [];
+  for (let i = 1; i <= limit && i * i <= number; i++) {
+    if (number % i === 0) found.push(i, number / i);
+  }
+  return [...new Set(found)].filter((i) => i <= limit).sort((a, b) => a - b);
+}
+
+/** The factors by which a filter can be folded, and the rates to expect, up to one half. */
+export function foldPlan({ layout, n, m, k, slice, series }) {
+  if (layout === "ribbon" || slice || series) return []; // cannot be folded
+  const units = layout === "blocked" ? m / 512 : m, plan = [];
+  for (const factor of divisors(units, Math.min(units, 2 ** 20))) {
+    const folded = { layout, n, m: m / factor, k }, fpr = rate(folded);
+    if (fpr > 0.5 && factor > 1) break;
+    plan.push({ factor, ...size(folded), fpr });
+  }
+  return plan;
+}
+
+/** For build.js, which is a part of this package. Not for other callers: it may change. */
+export const internal = {
+  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf, multiply,
+  popcount, ribbonMaybe, selfTest, top, xxh3,
+};

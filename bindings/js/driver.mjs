@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The driver of the proof across languages: reads commands from standard input and writes an answer for each.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { open, BloomfileError } from "./bloomfile.js";
+import { build, fold, intersection, join, union } from "./build.js";
 
-const ABILITIES = "blocked classic counting ribbon slices series applications";
+const ABILITIES =
+  "blocked classic counting ribbon slices series applications build-blocked build-classic build-ribbon fold merge join";
 let filter = null;
 let digests = false;
 
@@ -78,6 +80,27 @@ function random(seed, amount) {
   return `ok\t${answers.filter((b) => b === 49).length}\t${crc32(answers)}`;
 }
 
+function buildFile(layout, n, m, k, seed, fpr, capacity, form, keys, out) {
+  const options = { layout, m: Number(m), k: Number(k), seed: BigInt(seed), fpr: Number(fpr), capacity: Number(capacity), form };
+  writeFileSync(out, build(lines(keys), { ...options, keyKind: "unknown" }));
+  return "ok";
+}
+
+const source = (path) => open(readFileSync(path), { applications: true });
+
+/** An operation on several sources. */
+function combine(operation) {
+  return (out, ...paths) => {
+    writeFileSync(out, operation(paths.map(source)));
+    return "ok";
+  };
+}
+
+function foldFile(factor, path, out) {
+  writeFileSync(out, fold(source(path), Number(factor)));
+  return "ok";
+}
+
 const COMMANDS = {
   abilities: () => ABILITIES,
   open: openFile,
@@ -85,6 +108,11 @@ const COMMANDS = {
   batch,
   random,
   verify: () => (filter.verify(), "ok"),
+  build: buildFile,
+  fold: foldFile,
+  union: combine(union),
+  intersection: combine(intersection),
+  join: combine(join),
   error: () => (filter.error ? `error\t${filter.error.code}` : "ok"),
 };
 

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+
+// Filter: an open filter, and its lookups.
+
+package bloomfile
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// A Filter is an open filter: a file, or bytes in memory. Any number of goroutines may use it.
+//
+// A lookup returns false if the key is certainly absent, and true for "maybe". If something is wrong, it returns true,
+// and Err returns the reason.
+type Filter struct {
+	opened atomic.Pointer[contents] // nil after Close
+	sticky *sticky
+	info   Info
+}
+
+// contents is all that a lookup needs. A lookup that runs during Close keeps it.
+type contents struct {
+	doubt  uint32 // not 0: all answers are "maybe"
+	plain  bool   // byte strings and text of every length may be looked up
+	kind   KeyKind
+	hashID uint32
+	seed   uint64
+	one    *layer // the first layer
+	layers []*layer
+
+	file   *mapping // nil in memory
+	canary byte     // the last byte of the mapped file that is not 0, and its offset
+	at     int
+
+	sticky *sticky
+	origin *origin // of a mapped file
+}
+
+// sticky is the worst error that was found.
+type sticky struct {
+	mutex sync.Mutex
+	err   error
+}
+
+func (s *sticky) set(err error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if severity(err) > severity(s.err) {
+		s.err = err
+	}
+}
+
+func (s *sticky) get() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.err
+}
+
+func severity(err error) int {
+	switch err {
+	case nil:
+		return 0
+	case ErrChanged:
+		return 3
+	case ErrBody:
+		return 2
+	}
+	return 1
+}
+
+// fail notes an error after which all answers are "maybe".
+func (c *contents) fail(err error) {
+	c.sticky.set(err)
+	atomic.StoreUint32(&c.doubt, 1)
+}
+
+func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
+	layers, err := parseLayers(image, o.anyHash || o.hash != nil)
+	if err != nil {
+		return nil, err
+	}
+	first := layers[0]
+	c := &contents{
+		kind: KeyKind(first.keyKind), hashID: first.hashID, seed: first.seed, one: first, layers: layers, file: file,
+		sticky: &sticky{},
+	}
+	c.plain = c.kind.plain() && c.hashID == xxh3ID
+	if err := c.name(o.hash); err != nil {
+		return nil, err
+	}
+	f := &Filter{sticky: c.sticky, info: describe(layers)}
+	f.opened.Store(c)
+	return f, nil
+}
+
+// name compares the name of the caller's hash function, if any, with that of the filter.
+func (c *contents) name(hash *hashName) error {
+	switch {
+	case hash == nil:
+		if c.hashID != xxh3ID {
+			c.fail(ErrHash)
+		}
+	case hash.id != c.hashID:
+		return ErrHash
+	case hash.selfTest != c.one.selfTest:
+		return ErrSelfTest
+	}
+	return nil
+}
+
+// Close closes the filter. Lookups return true from then on, and Err returns ErrClosed. Lookups of other goroutines may
+// run: the file stays mapped until they have ended and the garbage collector has run.
+func (f *Filter) Close() error {
+	f.opened.Store(nil)
+	return nil
+}
+
+func (f *Filter) open() (*contents, error) {
+	if c := f.opened.Load(); c != nil {
+		return c, nil
+	}
+	f.sticky.set(ErrClosed)
+	return nil, ErrClosed
+}
+
+// Test reports whether a byte string may be in the filter.
+func (f *Filter) Test(key []byte) bool {
+	c := f.opened.Load()
+	if c == nil || !c.plain {
+		return f.testTyped(key, BytesKeys)
+	}
+	return c.lookup(Digest(key, c.seed))
+}
+
+// TestString reports whether a string may be in the filter.
+func (f *Filter) TestString(key string) bool {
+	c := f.opened.Load()
+	if c == nil || !c.plain {
+		return f.testTyped([]byte(key), TextKeys)
+	}
+	return c.lookup(digestString(key, c.seed))
+}
+
+// TestUint64 reports whether an integer may be in the filter. Its key is its 8 bytes, the lowest first.
+func (f *Filter) TestUint64(key uint64) bool {
+	c := f.opened.Load()
+	if c == nil || c.hashID != xxh3ID || c.kind != UnknownKeys && c.kind != IntegerKeys {
+		return f.testTyped(nil, IntegerKeys)
+	}
+	return c.lookup(digestInteger(key, c.seed))
+}
+
+// TestInt64 reports whether an integer may be in the filter.
+func (f *Filter) TestInt64(key int64) bool { return f.TestUint64(uint64(key)) }
+
+// TestDigest reports whether the key of a digest may be in the filter. It does not check the kind of the key.
+func (f *Filter) TestDigest(digest uint64) bool {
+	c, err := f.open()
+	return err != nil || c.lookup(digest)
+}
+
+// Digest returns the digest of a key, for TestDigest. It does not check the kind of the key.
+func (f *Filter) Digest(key []byte) uint64 { return Digest(key, f.info.Seed) }
+
+// testTyped looks up a key that must be compared with the kind of the filter's keys, or replaced.
+func (f *Filter) testTyped(key []byte, given KeyKind) bool {
+	c, err := f.open()
+	if err != nil {
+		return true
+	}
+	var buffer [256]byte
+	key, err = c.convert(key, given, buffer[:0])
+	if err != nil {
+		f.sticky.set(err)
+		return true
+	}
+	return c.lookup(Digest(key, c.seed))
+}
+
+// convert returns the bytes to hash of a key.
+func (c *contents) convert(key []byte, given KeyKind, buffer []byte) ([]byte, error) {
+	if c.hashID != xxh3ID {
+		return nil, ErrHash
+	}
+	if err := c.kind.fit(given, len(key)); err != nil {
+		return nil, err
+	}
+	if c.kind == LowerKeys {
+		key = lower(key, buffer)
+	}
+	return key, nil
+}
+
+func (c *contents) lookup(digest uint64) bool {
+	if atomic.LoadUint32(&c.doubt) != 0 {
+		return true
+	}
+	if c.file == nil {
+		return c.test(digest)
+	}
+	return c.testMapped(digest)
+}
+
+func (c *contents) test(digest uint64) bool {
+	if len(c.layers) == 1 {
+		return c.one.test(digest)
+	}
+	for _, l := range c.layers {
+		if l.test(digest) {
+			return true
+		}
+	}
+	return false
+}
+
+// testMapped survives a file that another program cuts.
+func (c *contents) testMapped(digest uint64) (maybe bool) {
+	old := debug.SetPanicOnFault(true)
+	defer c.caught(old, &maybe)
+	return c.test(digest) || c.cut()
+}
+
+// cut reports whether the mapped file became shorter. The kernel shows zeros up to the next page of memory, and faults
+// behind it. If the canary is there, the bytes before it are there; the bytes behind it are zeros anyway.
+func (c *contents) cut() bool {
+	if c.file.bytes[c.at] == c.canary {
+		return false
+	}
+	c.fail(ErrChanged)
+	return true
+}
+
+// caught turns a fault in the mapped file into "maybe". It keeps the mapping alive until the lookup has ended.
+func (c *contents) caught(old bool, maybe *bool) {
+	if fault := recover(); fault != nil {
+		if !c.file.faulted(fault) {
+			debug.SetPanicOnFault(old)
+			panic(fault)
+		}
+		c.fail(ErrChanged)
+		*maybe = true
+	}
+	debug.SetPanicOnFault(old)
+	runtime.KeepAlive(c)
+}
+
+// guard runs work, and returns ErrChanged if the mapped file was cut.
+func (c *contents) guard(work func() error) (err error) {
+	if c.file == nil {
+		return work()
+	}
+	var faulted bool
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		if faulted {
+			err = ErrChanged
+		}
+	}()
+	defer c.caught(old, &faulted)
+	return work()
+}
+
+// Err returns the worst error that was found, or nil. It also looks whether another program changed the open file: if
+// it returns nil, earlier answers can be relied on, within the limits of section 14.2 of the specification.
+func (f *Filter) Err() error {
+	c, err := f.open()
+	if err != nil {
+		return f.sticky.get()
+	}
+	if c.file != nil && c.changed() {
+		c.fail(ErrChanged)
+	}
+	err = f.sticky.get()
+	if severity(err) > 1 {
+		return err
+	}
+	for i, l := range c.layers {
+		if p := atomic.LoadUint64(&l.firstBad); p != noPage {
+			return &PageError{i, p}
+		}
+	}
+	return err
+}
+
+// DamagedPages returns how many pages were found damaged so far.
+func (f *Filter) DamagedPages() (count uint64) {
+	c, err := f.open()
+	if err != nil {
+		return 0
+	}
+	for _, l := range c.layers {
+		count += l.bad.len()
+	}
+	return count
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+
+// The rate to expect, and the choice of m and k: sizes.md.
+
+package bloomfile
+
+import "math"
+
+const (
+	defaultRate = 0.01
+	tie         = 1.0 / (1 << 26) // rates closer than this count as equal
+	maxK        = 64
+)
+
+// sizer computes rates of one layout and one k.
+type sizer struct {
+	layout Layout
+	k      int
+	dist   [maxK + 1]float64 // of a block: how many of k cells the throws so far have not hit
+	rates  []float64         // of a block with 0, 1, 2, ... keys
+}
+
+func newSizer(layout Layout, k int) *sizer {
+	s := &sizer{layout: layout, k: k}
+	s.dist = distinctCells(k, 512)
+	return s
+}
+
+// distinctCells returns how probable it is that k throws hit 0, 1, 2, ... different cells.
+func distinctCells(k int, cells float64) (dist [maxK + 1]float64) {
+	dist[0] = 1
+	for i := 0; i < k; i++ {
+		for j := i; j >= 0; j-- {
+			hit := float64(j) / cells
+			dist[j+1] += dist[j] * (1 - hit)
+			dist[j] *= hit
+		}
+	}
+	return dist
+}
+
+// throw hits one of the cells.
+func throw(dist *[maxK + 1]float64, k int, cells float64) {
+	for j := 0; j < k; j++ {
+		dist[j] = dist[j]*(1-float64(j)/cells) + dist[j+1]*float64(j+1)/cells
+	}
+	dist[k] *= 1 - float64(k)/cells
+}
+
+// unit is the number of cells by which m grows.
+func (s *sizer) unit() uint64 {
+	if s.layout == Blocked {
+		return 512
+	}
+	return 1
+}
+
+// rate returns the rate to expect of n keys: sizes.md 1.
+func (s *sizer) rate(n, m uint64) float64 {
+	if n == 0 {
+		return 0
+	}
+	var body float64
+	switch {
+	case s.layout == Blocked:
+		body = s.blockedRate(float64(n), float64(m/512))
+	case n > uint64(2048/s.k):
+		body = s.manyRate(float64(n), float64(m))
+	default:
+		body = s.fewRate(int(n)*s.k, float64(m))
+	}
+	return math.Min(1, body+(1-body)*math.Ldexp(float64(n), -64))
+}
+
+func (s *sizer) fewRate(throws int, cells float64) float64 {
+	dist := distinctCells(s.k, cells)
+	for ; throws > 0; throws-- {
+		throw(&dist, s.k, cells)
+	}
+	return dist[0]
+}
+
+// manyRate is the rate of section 2.
+func (s *sizer) manyRate(n, m float64) float64 {
+	k := float64(s.k)
+	load := n * k / m
+	fill, empty := -math.Expm1(-load), math.Exp(-load)
+	spread := (empty - (1+load)*math.Exp(-2*load)) / (m * fill * fill)
+	return math.Pow(fill+empty*load/(2*m), k) * math.Exp(spread*k*(k-1)/2)
+}
+
+// crowded returns the rate of a block of crowd keys.
+func (s *sizer) crowded(crowd int) float64 {
+	if crowd > 4096/s.k {
+		return 1
+	}
+	for len(s.rates) <= crowd {
+		s.rates = append(s.rates, s.dist[0])
+		for i := 0; i < s.k; i++ {
+			throw(&s.dist, s.k, 512)
+		}
+	}
+	return s.rates[crowd]
+}
+
+func (s *sizer) blockedRate(n, blocks float64) float64 {
+	most := 4096 / s.k
+	if blocks == 1 {
+		return s.crowded(int(math.Min(n, float64(most+1))))
+	}
+	var sum, below, last float64
+	chance := n * math.Log1p(-1/blocks) // the logarithm of the probability of crowd
+	for crowd := 0; float64(crowd) <= n; crowd++ {
+		if crowd > most && float64(crowd) < n/blocks {
+			return sum + 1 - below // all larger crowds
+		}
+		probability := math.Exp(chance)
+		term := probability * s.crowded(crowd)
+		sum, below = sum+term, below+probability
+		if term < last && term < sum*1e-16 {
+			break
+		}
+		last = term
+		chance += math.Log((n-float64(crowd))/float64(crowd+1)) - math.Log(blocks-1)
+	}
+	return sum
+}
+
+// atMost compares by section 3.
+func atMost(rate, target float64) bool { return rate <= target*(1+tie) }
+
+// least returns the smallest number of units that is enough for n keys, or 0.
+func (s *sizer) least(n uint64, target float64) uint64 {
+	limit := maxBits / s.unit()
+	enough := func(units uint64) bool { return atMost(s.rate(n, units*s.unit()), target) }
+	if target <= math.Ldexp(float64(n), -64) {
+		return 0
+	}
+	low, high := uint64(0), uint64(1)
+	for !enough(high) {
+		if high >= limit {
+			return 0
+		}
+		low, high = high, high*2
+	}
+	for low+1 < high {
+		middle := low + (high-low)/2
+		if enough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// sizeFor returns m and k for n keys and a target rate: section 4. k is 0, or the only k to try.
+func sizeFor(layout Layout, n uint64, target float64, k int) (uint64, int, error) {
+	first, last := 1, maxK
+	if k != 0 {
+		first, last = k, k
+	}
+	var units uint64
+	best := 0
+	for k := first; k <= last && (best == 0 || k <= best+3); k++ {
+		if least := newSizer(layout, k).least(n, target); least != 0 && (best == 0 || least < units) {
+			units, best = least, k
+		}
+	}
+	if best == 0 {
+		return 0, 0, ErrUnreachable
+	}
+	unit := newSizer(layout, best).unit()
+	return roundUnits(units, maxBits/unit) * unit, best, nil
+}
+
+var divisors = []uint64{1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520, 5040, 7560,
+	10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640, 498960,
+	554400, 665280, 720720}
+
+// roundUnits rounds up by at most half a percent, so that the filter folds in many ways.
+func roundUnits(units, limit uint64) uint64 {
+	best := units
+	try := func(divisor uint64) {
+		if multiple := roundUp(units, divisor); multiple-units <= units/200 && multiple <= limit {
+			best = multiple
+		}
+	}
+	for _, divisor := range divisors {
+		try(divisor)
+	}
+	for divisor := uint64(2 * 720720); divisor <= 2*units; divisor *= 2 {
+		try(divisor)
+	}
+	return best
+}
+
+// bestK returns the k of the lowest rate for n keys in m bits: section 5.
+func bestK(layout Layout, n, m uint64) int {
+	best, rate := 1, newSizer(layout, 1).rate(n, m)
+	for k := 2; k <= maxK && k <= best+3; k++ {
+		if r := newSizer(layout, k).rate(n, m); r < rate*(1-tie) {
+			best, rate = k, r
+		}
+	}
+	return best
+}
+
+// ribbonLines returns the least number of lines, in whole pages if they are whole, whose rate is at most the target.
+func ribbonLines(n uint64, target float64, whole bool) (uint64, error) {
+	unit := uint64(1)
+	if whole {
+		unit = 64
+	}
+	enough := func(units uint64) bool { return ribbonRate(n, units*unit) <= target }
+	high := uint64(1)
+	for ; !enough(high); high *= 2 {
+		if high*unit >= maxBits/512 {
+			return 0, ErrUnreachable
+		}
+	}
+	low := high / 2
+	for low+1 < high {
+		if middle := low + (high-low)/2; enough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high * unit, nil
+}
+
+// ribbonRate returns the rate to expect of n keys in ribbon pages.
+func ribbonRate(n, lines uint64) float64 {
+	last := lines - 64*((lines-1)/64)
+	full := float64(lines-last) / float64(lines)
+	rate := (1 - full) * crowdedPages(float64(n), float64(last)/float64(lines), 16*last-2)
+	if full > 0 {
+		rate += full * crowdedPages(float64(n), 64/float64(lines), 16*64-2)
+	}
+	return rate
+}
+
+// crowdedPages returns the mean rate of a page that has each of n keys with a probability.
+func crowdedPages(n, share float64, words uint64) float64 {
+	if share == 1 {
+		return pageRate(words, groupsFor(uint64(n), words))
+	}
+	var sum, weights float64
+	mean := n * share
+	spread := 9*math.Sqrt(mean) + 20
+	from := math.Max(0, math.Floor(mean-spread))
+	chance := 0.0 // the logarithm of the probability of count, but for a constant
+	for count := from; count <= math.Min(n, mean+spread); count++ {
+		weight := math.Exp(chance)
+		sum += weight * pageRate(words, groupsFor(uint64(count), words))
+		weights += weight
+		chance += math.Log((n - count) / (count + 1) * share / (1 - share))
+	}
+	return sum / weights
+}
+
+// groupsFor returns the groups with which the solution of a page begins, or 0 if the page has too many keys.
+func groupsFor(count, words uint64) uint64 {
+	if count > 1<<32 {
+		return 0
+	}
+	groups := (41*count + 1279) / 1280
+	if groups < 2 {
+		groups = 2
+	}
+	if groups > words/2 {
+		return 0
+	}
+	return groups
+}

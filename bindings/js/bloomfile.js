@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bloom and ribbon filters that live in files: the whole module, for Node, Deno and browsers.
 
-const VERSION = "0.1.0";
 const MAGIC = [0xbf, 0x42, 0x4c, 0x4d, 0x0d, 0x0a, 0x1a, 0x0a];
 const PAGE = 4096;
 const TWO32 = 4294967296;

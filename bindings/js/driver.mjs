@@ -7,7 +7,8 @@ import { open, BloomfileError } from "./bloomfile.js";
 import { build, fold, intersection, join, union } from "./build.js";
 
 const ABILITIES =
-  "blocked classic counting ribbon slices series applications build-blocked build-classic build-ribbon fold merge join";
+  "blocked classic counting ribbon slices series applications verify build-blocked build-classic build-ribbon " +
+  "fold union intersection join";
 let filter = null;
 let digests = false;
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Hostile bytes: never a crash, and never "no" for a key that is in the filter.
+
+import test from "node:test";
+import assert from "node:assert/strict";
+import { BloomfileError, open } from "../bloomfile.js";
+import { build } from "../build.js";
+import { GOLDEN, linesOf, readFile, table } from "./suite.mjs";
+
+const KEYS = linesOf(`${GOLDEN}/keys/few.keys`);
+const IMAGES = table(`${GOLDEN}/index.tsv`).filter(({ file }) =>
+  ["blocked-embedded", "classic-embedded", "counting-embedded", "ribbon-embedded", "slice-own-first"].includes(file.split(".")[0]));
+const FUZZ_MS = Number(process.env.BLOOMFILE_FUZZ_SECONDS || 2) * 1000;
+
+/** Opens hostile bytes: they are refused with an error of the format, or every key is maybe. */
+function survive(bytes, keys, what) {
+  let filter;
+  try {
+    filter = open(bytes, { keys: "plain" });
+  } catch (error) {
+    assert.ok(error instanceof BloomfileError, `${what}: ${error.stack}`);
+    return false;
+  }
+  const missing = () => keys.some((key) => !filter.has(key));
+  assert.ok(!missing(), `${what}: a silent no`);
+  try {
+    filter.verify();
+  } catch (error) {
+    assert.ok(error instanceof BloomfileError && filter.error, `${what}: ${error.stack}`);
+  }
+  assert.ok(!missing(), `${what}: a silent no after verification`);
+  return true;
+}
+
+for (const { file, keys: path } of IMAGES) {
+  const image = readFile(`${GOLDEN}/${file}`), keys = linesOf(`${GOLDEN}/${path}`), some = keys.slice(0, 20);
+
+  test(`${file} with any byte of its header changed is refused`, () => {
+    const H = image[13] === 2 ? 512 : 4096;
+    for (let at = 0; at < H; at += H === 512 ? 1 : 7) {
+      const bytes = image.slice();
+      bytes[at] ^= 1 << at % 8;
+      assert.ok(!survive(bytes, some, `byte ${at}`), `byte ${at} went unnoticed`);
+    }
+  });
+
+  test(`${file} cut at any length is refused`, () => {
+    for (let size = 0; size < image.length; size += image.length > 2000 ? 13 : 1) {
+      assert.ok(!survive(image.subarray(0, size), some, `size ${size}`), `size ${size} went unnoticed`);
+    }
+  });
+
+  test(`${file} with random changes of its body never says no to its keys`, () => {
+    let state = 1;
+    const random = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) % limit;
+    for (const end = performance.now() + FUZZ_MS / IMAGES.length; performance.now() < end;) {
+      const bytes = image.slice();
+      for (let flips = 1 + random(8); flips; flips--) bytes[random(bytes.length)] = random(256);
+      survive(bytes, keys, `state ${state}`);
+    }
+  });
+}
+
+test("a series with any layer cut or any header bit changed is refused", () => {
+  const image = readFile(`${GOLDEN}/series-3.bloom`);
+  for (let at = 0; at < image.length; at += 251) survive(image.subarray(0, at), KEYS, `size ${at}`);
+  for (let at = 0; at < image.length; at += 97) {
+    const bytes = image.slice();
+    bytes[at] ^= 0x10;
+    survive(bytes, KEYS, `byte ${at}`);
+  }
+});
+
+test("a header with huge numbers allocates nothing", () => {
+  const before = process.memoryUsage().arrayBuffers;
+  for (const { file } of table(`${GOLDEN}/../golden-refused/index.tsv`)) {
+    survive(readFile(`${GOLDEN}/../golden-refused/${file}`), [], file);
+  }
+  assert.ok(process.memoryUsage().arrayBuffers - before < 64 << 20);
+});
+
+test("a page that changes after it was found right is reported by verification", () => {
+  const bytes = build(KEYS, { m: 51200, k: 4 }), filter = open(bytes, { keys: "plain" });
+  assert.equal(filter.has("not in it"), false);
+  bytes.fill(0, 4096, 8192);
+  bytes[4096] = 1;
+  assert.throws(() => filter.verify(), { code: "BLOOMFILE_ECHANGED" });
+  assert.ok(KEYS.every((key) => filter.has(key)));
+});

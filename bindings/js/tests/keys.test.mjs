@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Kinds of keys, and the names of hash functions.
+
+import test from "node:test";
+import assert from "node:assert/strict";
+import { foldPlan, open, size } from "../bloomfile.js";
+import { build, fold } from "../build.js";
+import { GOLDEN, linesOf, readFile } from "./suite.mjs";
+
+const golden = (name, options) => open(readFile(`${GOLDEN}/${name}.bloom`), options);
+const bytes = (length) => new Uint8Array(length);
+
+test("keys of another kind are an error, never an answer", () => {
+  const fits = {
+    "key-kind-text": ["a", bytes(3)], "key-kind-lower": ["A", bytes(3)], "key-kind-integers": [7, 7n, bytes(8)],
+    "key-kind-bytes": ["a", bytes(3)], "key-kind-fixed-1": [bytes(1)], "key-kind-unknown-said": ["a", 1, 1n, bytes(5)],
+  };
+  const wrong = {
+    "key-kind-text": [1, 1n], "key-kind-lower": [1], "key-kind-integers": ["7", bytes(4)], "key-kind-bytes": [1],
+    "key-kind-fixed-1": ["a", 1, bytes(2)],
+  };
+  for (const [name, keys] of Object.entries(fits)) for (const key of keys) assert.equal(typeof golden(name).has(key), "boolean");
+  for (const [name, keys] of Object.entries(wrong)) {
+    for (const key of keys) assert.throws(() => golden(name).has(key), { code: "BLOOMFILE_EKEYKIND" }, `${name} ${key}`);
+  }
+});
+
+test("no typed key fits a newer kind, but plain keys are looked up", () => {
+  for (const key of ["a", 1, bytes(8)]) assert.throws(() => golden("key-kind-newer-6").has(key), { code: "BLOOMFILE_EFEATURE" });
+  assert.equal(typeof golden("key-kind-newer-6", { keys: "plain" }).has(bytes(8)), "boolean");
+});
+
+test("integers are found by number and by bigint", () => {
+  const filter = golden("key-kind-integers");
+  for (const line of linesOf(`${GOLDEN}/keys/integers.keys`)) {
+    const value = line.readBigInt64LE();
+    assert.ok(filter.has(value) && filter.has(BigInt.asUintN(64, value)) && filter.has(new Uint8Array(line)));
+    if (Number.isSafeInteger(Number(value))) assert.ok(filter.has(Number(value)));
+  }
+});
+
+test("what is no key is a TypeError or RangeError, never an answer", () => {
+  const filter = open(build(["a"], { keyKind: "unknown" }));
+  for (const key of [0.5, NaN, 2 ** 53, null, undefined, {}, [1], "\ud800", "a\udfff"]) assert.throws(() => filter.has(key), TypeError);
+  for (const key of [1n << 64n, -(1n << 63n) - 1n]) assert.throws(() => filter.has(key), RangeError);
+});
+
+test("text of any length and alphabet is UTF-8", () => {
+  const keys = ["", "é", "日本語", "🌸", "a".repeat(127) + "é", "x".repeat(5000), "é".repeat(3000), "﻿mark"];
+  const filter = open(build(keys.map((key) => new TextEncoder().encode(key)), { keyKind: "unknown" }));
+  assert.ok(filter.hasAll(keys).every(Boolean));
+});
+
+test("digests of an application need the name of its function", () => {
+  const bytes = readFile(`${GOLDEN}/application-blocked.bloom`);
+  assert.throws(() => open(bytes), { code: "BLOOMFILE_EHASH" });
+  const filter = open(bytes, { applications: true });
+  assert.equal(filter.error, null);
+  assert.equal(filter.hasDigest(1n), true);
+  assert.equal(filter.error.code, "BLOOMFILE_EHASH");
+  filter.nameHash(0x80536841, 0x62aeed19e25dac49n);
+  assert.equal(filter.error, null);
+  assert.equal(filter.hasDigest(1n), false);
+  assert.equal(filter.has("any"), true);
+  assert.equal(filter.error.code, "BLOOMFILE_EHASH");
+});
+
+test("a wrong name makes all lookups maybe, also in a filter of hash_id 1", () => {
+  const filter = golden("blocked-file");
+  assert.throws(() => filter.nameHash(1, 0n), { code: "BLOOMFILE_ESELFTEST" });
+  assert.equal(filter.has("certainly absent"), true);
+  filter.nameHash(1, filter.info.selfTest);
+  assert.equal(filter.has("certainly absent"), false);
+});
+
+test("the sum of a series and the range of a slice are in info", () => {
+  const series = golden("series-3").info;
+  assert.deepEqual([series.series, series.layers.length, series.n, series.m], [true, 3, 40, 1536]);
+  assert.deepEqual(golden("slice-middle").info.slice, { firstBlock: 64, blocks: 64, wholeBlocks: 150 });
+});
+
+test("examine counts what the header says, and judges the rate", () => {
+  const filter = open(build(Array.from({ length: 5000 }, (_, i) => i), { fpr: 0.01 })), found = filter.examine();
+  assert.equal(found.verdict, "healthy");
+  assert.equal(found.layers[0].ones, filter.info.ones);
+  assert.ok(Math.abs(found.layers[0].keysEstimated / 5000 - 1) < 0.02);
+  assert.equal(open(build([], {})).examine().verdict, "empty");
+  assert.equal(open(build(["a"], { m: 1, k: 1, layout: "classic" })).examine().verdict, "over capacity");
+  const many = build(Array.from({ length: 5000 }, (_, i) => i), { capacity: 500, fpr: 0.01 });
+  assert.equal(open(many).examine().verdict, "too many keys");
+});
+
+test("a fold plan names factors that fold", () => {
+  const filter = open(build(["a", "b"], { m: 51200, k: 4 }));
+  const plan = foldPlan(filter.info);
+  assert.deepEqual(plan.map(({ factor }) => factor), [1, 2, 4, 5, 10, 20, 25, 50, 100]);
+  for (const { factor, bytes } of plan) assert.equal(fold(filter, factor).length, bytes);
+  assert.deepEqual(foldPlan(golden("ribbon-file").info), []);
+});
+
+test("sizes out of range are refused", () => {
+  for (const plan of [{ n: 0 }, { n: 2 ** 61 }, { fpr: 0 }, { fpr: 1 }, { fpr: NaN }, { k: 65 }, { k: 1.5 }, { m: 0 }]) {
+    assert.throws(() => size(plan), RangeError, JSON.stringify(plan));
+  }
+  assert.throws(() => size({ n: 2 ** 40, fpr: 1e-9 }), { code: "BLOOMFILE_EUNREACHABLE" });
+  assert.throws(() => size({ layout: "ribbon" }), TypeError);
+});

@@ -5,6 +5,8 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use crate::hash::{digest, HashName, XXH3};
+#[cfg(feature = "std")]
+use crate::image::Image;
 use crate::info::{Info, KeyKind, Layout};
 use crate::part::Part;
 use crate::series::parse_all;
@@ -298,17 +300,22 @@ impl<'a> Filter<'a> {
     /// *maybe*, and earlier answers may have been wrong. Of a series, the error of its first
     /// damaged layer.
     pub fn verify(&self) -> Result<()> {
-        let mut result = Ok(());
-        for part in self.parts() {
-            if let Err(error) = part.verify(&self.container) {
-                self.fault.report(&error);
-                if matches!(error, Error::Changed) {
-                    self.parts().for_each(Part::distrust_all);
-                }
-                result = result.and(Err(error));
+        self.parts().map(|part| self.verify_part(part)).fold(Ok(()), Result::and)
+    }
+
+    /// Checks one layer.
+    #[cfg(feature = "std")]
+    pub(crate) fn verify_layer(&self, layer: usize) -> Result<()> {
+        self.parts().nth(layer).map_or(Ok(()), |part| self.verify_part(part))
+    }
+
+    fn verify_part(&self, part: &Part) -> Result<()> {
+        part.verify(&self.container).inspect_err(|error| {
+            self.fault.report(error);
+            if matches!(error, Error::Changed) {
+                self.parts().for_each(Part::distrust_all);
             }
-        }
-        result
+        })
     }
 
     /// The first damage that a lookup or a verification found, or why every answer is *maybe*.
@@ -335,6 +342,17 @@ impl<'a> Filter<'a> {
     #[must_use]
     pub fn rate(&self) -> f64 {
         1.0 - self.parts().map(|part| 1.0 - part.rate(&self.container)).product::<f64>()
+    }
+
+    /// The body of the image; of a series, that of the first layer.
+    #[cfg(feature = "std")]
+    pub(crate) fn body(&self) -> &[u8] {
+        self.first.image.body(&self.container)
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn images(&self) -> impl Iterator<Item = &Image> {
+        self.parts().map(|part| &part.image)
     }
 
     #[cfg(test)]

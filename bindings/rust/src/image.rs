@@ -82,11 +82,18 @@ fn check(holds: bool, error: Error) -> Result<()> {
 /// Reads and checks the image that begins at `start`, and is sealed.
 pub(crate) fn parse(container: &[u8], start: usize, applications: bool) -> Result<Image> {
     let bytes = container.get(start..).ok_or(Error::Truncated)?;
-    let form = check_beginning(bytes)?;
-    let mut image = parse_header(&bytes[..form.header_size()], form, applications)?;
+    let mut image = parse_sized(bytes, bytes.len() as u64, applications)?;
     image.start = start;
-    check_size(&image, bytes.len() as u64)?;
-    check_records(&mut image, &bytes[..form.header_size()])?;
+    Ok(image)
+}
+
+/// As [`parse`], for bytes that have at least the header of an image of `size` bytes.
+pub(crate) fn parse_sized(bytes: &[u8], size: u64, applications: bool) -> Result<Image> {
+    let form = check_beginning(bytes)?;
+    let header = &bytes[..form.header_size()];
+    let mut image = parse_header(header, form, applications)?;
+    check_size(&image, size)?;
+    check_records(&mut image, header)?;
     Ok(image)
 }
 

@@ -8,6 +8,7 @@ use crate::filter::Filter;
 use crate::hash::{cells, digest, mulhi, places, self_test, test_string, C};
 use crate::image::{parse_label, LAYER_BIT};
 use crate::info::{Form, Info, Layout, PAGE};
+use crate::patch::{apply, diff};
 use crate::ribbon::{maybe, Columns, Head, Row, HEAD};
 use crate::seal::{extend_entries, seal};
 use crate::sizes::{choose, choose_k, rate};
@@ -321,6 +322,15 @@ fn series_answer(v: &Vector) -> String {
     answer
 }
 
+fn patch_answer(v: &Vector) -> String {
+    let (m, k) = (v.number("m"), v.number("k") as u32);
+    let (base, result) =
+        (v.image_of(m, k, v.number("from")), v.image_of(m, k, v.number("to")));
+    let patch = diff(&base, &result).unwrap();
+    assert_eq!(apply(&base, &patch).unwrap().as_bytes(), result.as_bytes());
+    hex(&patch)
+}
+
 fn answer(v: &Vector) -> Option<String> {
     Some(match v.kind.as_str() {
         "crc" => format!("{:08x}", crc32(v.text("text").as_bytes())),
@@ -335,6 +345,7 @@ fn answer(v: &Vector) -> Option<String> {
         "page" => page_answer(v),
         "cut" => cut_answer(v),
         "size" => size_answer(v),
+        "patch" => patch_answer(v),
         "layer" => layer_answer(v),
         "series" => series_answer(v),
         _ => return None,
@@ -346,7 +357,7 @@ fn vectors_have_the_listed_answers() {
     for v in vectors() {
         match v.kind.as_str() {
             // Live records and the compact form are left out of this crate.
-            "record" | "compact" | "patch" => {}
+            "record" | "compact" => {}
             "rate" => {
                 let expected: f64 = v.answer.parse().unwrap();
                 let error = (rate_answer(&v) - expected).abs();

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//! The conformance suite of operations: folding, merging, joining, patches.
+
+mod common;
+
+use bloomfile::{
+    apply, diff, intersection, join, union, write_file, Builder, Error, Filter, Form, Layout,
+    Output,
+};
+use common::*;
+
+fn open(name: &str) -> Filter<'static> {
+    Filter::open_any_hash(golden(name)).unwrap()
+}
+
+fn open_all(names: &str) -> Vec<Filter<'static>> {
+    names.split(',').map(open).collect()
+}
+
+fn refs<'f, 'a>(filters: &'f [Filter<'a>]) -> Vec<&'f Filter<'a>> {
+    filters.iter().collect()
+}
+
+fn operate(operation: &str, sources: &[Filter<'_>], output: &Output) -> Filter<'static> {
+    match operation.split_once(' ').unwrap_or((operation, "")) {
+        ("fold", factor) => sources[0].fold(factor.parse().unwrap(), output),
+        ("copy", _) => sources[0].copy(output),
+        ("project", _) => sources[0].project(output),
+        ("union", _) => union(&refs(sources), output),
+        ("intersection", _) => intersection(&refs(sources), output),
+        other => panic!("unknown operation {other:?}"),
+    }
+    .unwrap()
+}
+
+#[test]
+fn operations_make_the_golden_results() {
+    for row in table("golden/operations.tsv") {
+        let sources = open_all(&row["sources"]);
+        let expected = open(&row["result"]);
+        let mut info = expected.info().clone();
+        let output = Output { form: info.form, ..Output::default() };
+        let made = operate(&row["operation"], &sources, &output);
+        let name = &row["result"];
+        if made.as_bytes() == expected.as_bytes() {
+            continue;
+        }
+        assert!(made.info().n_estimated, "{name}");
+        // How n is estimated is not part of the format.
+        info.n = made.info().n;
+        assert_eq!(made.info(), &info, "{name}");
+        let bodies = [&made, &expected].map(|filter| filter.as_bytes()[info.form_size()..].to_vec());
+        assert_eq!(bodies[0], bodies[1], "{name}");
+    }
+}
+
+trait FormSize {
+    fn form_size(&self) -> usize;
+}
+
+impl FormSize for bloomfile::Info {
+    fn form_size(&self) -> usize {
+        if self.form == Form::File { 4096 } else { 512 }
+    }
+}
+
+#[test]
+fn folding_equals_building_smaller() {
+    for layout in [Layout::Blocked, Layout::Classic, Layout::Counting] {
+        let build = |m: u64| {
+            let mut builder = Builder::new().layout(layout).bits(m).hashes(4);
+            (0..300_u32).for_each(|i| builder.add(&i.to_le_bytes()));
+            builder.build().unwrap()
+        };
+        let folded = build(512 * 12).fold(3, &Output::default()).unwrap();
+        assert_eq!(folded.as_bytes()[4096..], build(512 * 4).as_bytes()[4096..]);
+        assert_eq!(folded.info().m_unfolded, 512 * 12);
+        let error = folded.fold(7, &Output::default()).unwrap_err();
+        assert_eq!(error.name(), "BLOOMFILE_EFACTOR");
+        assert!(matches!(folded.fold(0, &Output::default()), Err(Error::Factor)));
+    }
+}
+
+#[test]
+fn sources_that_do_not_go_together_are_refused() {
+    let error = |names: &str| union(&refs(&open_all(names)), &Output::default()).unwrap_err().name();
+    assert_eq!(error("blocked-file.bloom,classic-file.bloom"), "BLOOMFILE_EDIFFERENTLAYOUT");
+    assert_eq!(error("blocked-file.bloom,application-blocked.bloom"), "BLOOMFILE_EDIFFERENTHASH");
+    assert_eq!(error("blocked-file.bloom,blocked-k1.bloom"), "BLOOMFILE_EDIFFERENTHASHCOUNT");
+    assert_eq!(error("blocked-bytes.bloom,blocked-seed.bloom"), "BLOOMFILE_EDIFFERENTSEED");
+    assert_eq!(error("key-kind-text.bloom,key-kind-bytes.bloom"), "BLOOMFILE_EKEYKIND");
+    assert_eq!(error("key-kind-unknown-said.bloom,key-kind-lower.bloom"), "BLOOMFILE_EKEYKIND");
+    assert_eq!(error("key-kind-text.bloom,key-kind-newer-6.bloom"), "BLOOMFILE_EFEATURE");
+    assert_eq!(error("ribbon-file.bloom"), "BLOOMFILE_EISRIBBON");
+    assert_eq!(error("slice-first.bloom"), "BLOOMFILE_EISSLICE");
+    assert_eq!(error("series-1.bloom"), "BLOOMFILE_EISSERIES");
+    let counting = open("counting-file.bloom");
+    let error = intersection(&[&counting], &Output::default()).unwrap_err();
+    assert_eq!(error.name(), "BLOOMFILE_EISCOUNTING");
+    let error = open("ribbon-file.bloom").project(&Output::default()).unwrap_err();
+    assert_eq!(error.name(), "BLOOMFILE_ENOTCOUNTING");
+    assert!(matches!(union(&[], &Output::default()), Err(Error::Empty)));
+}
+
+#[test]
+fn operations_refuse_damaged_sources() {
+    let damaged = Filter::open(refused("page-0-bit-flipped.bloom")).unwrap();
+    let output = Output::default();
+    assert!(matches!(damaged.copy(&output), Err(Error::Page(0))));
+    assert!(matches!(damaged.fold(1, &output), Err(Error::Page(0))));
+    assert!(matches!(union(&[&damaged], &output), Err(Error::Page(0))));
+    assert!(matches!(diff(&damaged, &damaged), Err(Error::Page(0))));
+}
+
+#[test]
+fn ribbon_is_folded_by_one_only() {
+    let ribbon = open("ribbon-two-pages.bloom");
+    let error = ribbon.fold(2, &Output::default()).unwrap_err();
+    assert_eq!(error.name(), "BLOOMFILE_EISRIBBON");
+    let small = ribbon.fold(1, &Output { form: Form::Embedded, ..Output::default() }).unwrap();
+    assert!(small.as_bytes().len() < ribbon.as_bytes().len());
+    assert_eq!(maybes(&small, &digests_for(&small, "keys/seen.keys")), 2000);
+}
+
+#[test]
+fn all_slices_join_to_the_whole() {
+    for row in table("golden/slices.tsv") {
+        let slices = open_all(&row["slices"]);
+        let whole = join(&refs(&slices), false, &Output::default()).unwrap();
+        assert_eq!(sha256(whole.as_bytes()), row["sha256"], "{}", row["slices"]);
+    }
+}
+
+#[test]
+fn slices_that_are_not_a_whole_are_not_joined() {
+    for row in table("golden-refused/slices.tsv") {
+        let slices = open_all(&row["slices"]);
+        let error = join(&refs(&slices), false, &Output::default()).unwrap_err();
+        assert_eq!(error.name(), row["error"], "{}", row["slices"]);
+    }
+    assert!(matches!(join(&[], true, &Output::default()), Err(Error::Incomplete)));
+    let halves = open_all("slice-half-first.bloom,slice-half-last.bloom");
+    join(&refs(&halves), true, &Output::default()).unwrap();
+}
+
+#[test]
+fn slices_are_copied_as_slices() {
+    let slice = open("slice-middle.bloom");
+    assert_eq!(slice.copy(&Output::default()).unwrap().as_bytes(), slice.as_bytes());
+    let embedded = Output { form: Form::Embedded, ..Output::default() };
+    assert_eq!(slice.copy(&embedded).unwrap_err().name(), "BLOOMFILE_EISSLICE");
+}
+
+#[test]
+fn patches_are_made_and_applied_byte_for_byte() {
+    for row in table("golden/patches.tsv") {
+        let (base, result) = (open(&row["base"]), open(&row["result"]));
+        let patch = std::fs::read(golden(&row["patch"])).unwrap();
+        assert_eq!(sha256(&patch), row["sha256"]);
+        assert_eq!(diff(&base, &result).unwrap(), patch, "{}", row["patch"]);
+        assert_eq!(apply(&base, &patch).unwrap().as_bytes(), result.as_bytes());
+    }
+}
+
+#[test]
+fn refused_patches_have_the_listed_error() {
+    for row in table("golden-refused/patches.tsv") {
+        let patch = std::fs::read(refused(&row["patch"])).unwrap();
+        // Some bases are refused themselves.
+        let error = Filter::open_any_hash(golden(&row["base"]))
+            .and_then(|base| apply(&base, &patch))
+            .unwrap_err();
+        assert_eq!(error.name(), row["error"], "{}", row["patch"]);
+    }
+}
+
+#[test]
+fn filters_that_are_not_alike_have_no_patch() {
+    let error = |base: &str, result: &str| diff(&open(base), &open(result)).unwrap_err().name();
+    assert_eq!(error("ribbon-file.bloom", "ribbon-file.bloom"), "BLOOMFILE_EISRIBBON");
+    assert_eq!(error("slice-first.bloom", "slice-last.bloom"), "BLOOMFILE_EDIFFERENTBITS");
+    assert_eq!(error("series-1.bloom", "series-3.bloom"), "BLOOMFILE_EDIFFERENTBITS");
+    assert_eq!(error("watermark.bloom", "watermark-file.bloom"), "BLOOMFILE_EDIFFERENTFORM");
+}
+
+#[test]
+fn series_have_patches() {
+    let base = open("series-3.bloom");
+    let patch = diff(&base, &base).unwrap();
+    assert_eq!(apply(&base, &patch).unwrap().as_bytes(), base.as_bytes());
+    let base = open("series-application.bloom");
+    let patch = diff(&base, &base).unwrap();
+    assert_eq!(apply(&base, &patch).unwrap().as_bytes(), base.as_bytes());
+    let cut = apply(&base, &patch[..patch.len() - 1]).unwrap_err();
+    assert_eq!(cut.name(), "BLOOMFILE_ETRUNCATED");
+}
+
+#[test]
+fn written_file_replaces_the_old_one_and_leaves_no_other() {
+    let folder = std::env::temp_dir().join(format!("bloomfile-rust-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("a.bloom");
+    std::fs::write(&path, "old").unwrap();
+    let filter = open("blocked-file.bloom");
+    filter.write_file(&path).unwrap();
+    let mut bytes = Vec::new();
+    filter.write_to(&mut bytes).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    assert!(matches!(write_file(&folder, b"x"), Err(Error::Io(_))));
+    assert!(matches!(write_file(&folder.join("no/a"), b"x"), Err(Error::Io(_))));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

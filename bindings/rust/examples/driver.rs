@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 const ABILITIES: &str = "blocked classic counting ribbon slices series applications \
-                         build-blocked build-classic build-ribbon fold merge join diff apply";
+                         build-blocked build-classic build-ribbon verify fold union intersection join diff apply";
 
 /// An answer, or the name of an error and what follows it.
 type Answer = Result<String, String>;
@@ -68,7 +68,7 @@ fn lines(path: &str) -> Result<Vec<Vec<u8>>, String> {
     Ok(lines)
 }
 
-/// Opens the source of an operation, of any hash function.
+/// Opens a file of any hash function.
 fn source(path: &str) -> Result<Filter<'static>, String> {
     Filter::open_any_hash(path).map_err(refusal)
 }
@@ -138,14 +138,10 @@ impl Driver {
     fn open(&mut self, path: &str, name: Option<HashName>) -> Answer {
         self.filter = None;
         self.digests = name.is_some_and(|name| name.id != 1);
-        let filter = match name {
-            None => Filter::open(path).map_err(refusal)?,
-            Some(name) => {
-                let mut filter = source(path)?;
-                filter.state_hash(name).map_err(refusal)?;
-                filter
-            }
-        };
+        let mut filter = source(path)?;
+        if let Some(name) = name {
+            filter.state_hash(name).map_err(refusal)?;
+        }
         let list = |number: fn(&Info) -> u64| {
             filter.layers().map(|info| number(info).to_string()).collect::<Vec<_>>().join(",")
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lookups per second, of this module and of others from the registry: BUILD=folder-with-node_modules node bench.mjs [--smoke]
+// Lookups per second of this module and two rivals: BUILD=folder-with-node_modules node bench.mjs [--smoke]
 
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -23,10 +23,10 @@ function speed(has, keys) {
 }
 
 function row(name, count, bits, has) {
-  const keys = present.slice(0, count), others = absent.slice(0, count);
+  const keys = present.slice(0, count), missing = absent.slice(0, count);
   if (!keys.every((key) => has(key))) throw new Error(`${name} has lost a key`);
-  const rate = others.filter((key) => has(key)).length / count;
-  const words = [name.padEnd(20), (bits / count).toFixed(2), `${(100 * rate).toFixed(2)}%`, speed(has, keys), speed(has, others)];
+  const rate = missing.filter((key) => has(key)).length / count;
+  const words = [name.padEnd(20), (bits / count).toFixed(2), `${(100 * rate).toFixed(2)}%`, speed(has, keys), speed(has, missing)];
   console.log(words.join("\t"));
 }
 

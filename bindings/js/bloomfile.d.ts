@@ -52,7 +52,7 @@ export interface LayerInfo {
   nEstimated: boolean;
   seed: bigint;
   capacity: number;
-  /** The target rate; 0 if none was recorded. */
+  /** The target rate, or 0 if it was not recorded. */
   fpr: number;
   hashId: number;
   selfTest: bigint;
@@ -76,7 +76,7 @@ export interface LayerInfo {
   slice: { firstBlock: number; blocks: number; wholeBlocks: number } | null;
 }
 
-/** The first layer's fields; n, m, capacity, ones, pages and sizes are sums. */
+/** The first layer's fields; counts and sizes are sums. */
 export interface Info extends LayerInfo {
   series: boolean;
   layers: LayerInfo[];
@@ -91,7 +91,7 @@ export interface LayerExamination {
   fill: Float32Array;
   /** The actual false-positive rate, from all bits. */
   rate: number;
-  /** The number of keys that the ones suggest; of a ribbon, the sum of its pages. */
+  /** The number of keys, estimated from the bits; of a ribbon, the sum of its pages. */
   keysEstimated: number;
 }
 
@@ -105,7 +105,7 @@ export interface Examination {
 }
 
 declare class Opened {
-  /** The first damage that was found, or the error of a wrong hash function; null if there is none. */
+  /** The first damage that was found, or the error of a wrong hash function, or null. */
   readonly error: BloomfileError | null;
   readonly info: Info;
   readonly damagedPages: { layer: number; page: number }[];

@@ -405,7 +405,7 @@ class KeyKind {
   }
 }
 
-/** Keys that nobody described: no kind is compared (section 6). */
+/** Keys without a description: no kind is compared (section 6). */
 const PLAIN = {
   load(key) {
     if (typeof key === "string") return loadText(key);
@@ -740,7 +740,7 @@ function readHead(view, wordCount) {
   return { groups: valid ? groups : 0, seed: (low >>> 16) & 127, keys: view.getUint32(4, true), valid };
 }
 
-/** How many columns the groups of a page have: the first `few` have `low`, the others one more. */
+/** How many columns the groups of a page have: the first `few` have `low`, the rest `low + 1`. */
 function columnsOf(groups, wordCount) {
   const low = Math.min(32, Math.floor(wordCount / groups));
   return { low, few: low === 32 ? groups : groups * (low + 1) - wordCount };
@@ -827,7 +827,7 @@ const sameFields = (a, b) =>
   (!(a.header.compat & 1) || a.header.keyKind === b.header.keyKind) && same(a.header.tag, b.header.tag) &&
   Object.is(a.series.seriesFpr, b.series.seriesFpr) && a.series.layers === b.series.layers;
 
-/** Checks that a layer is the one after `before`, and returns where the next begins, or 0 behind the last. */
+/** Checks that a layer follows `before`, and returns where the next layer begins, or 0 after the last layer. */
 function placeInSeries(layer, before) {
   const s = layer.series;
   if (before) {
@@ -876,7 +876,7 @@ class Opened {
     return this.wrong.flatMap((pages, layer) => Array.from(pages, (page) => ({ layer, page })));
   }
 
-  /** The first damage that was found, or the error of the named hash function; null if there is none. */
+  /** The first damage that was found, or the error of the named hash function, or null. */
   get error() {
     return this.#damage || this.#nameError;
   }
@@ -1114,7 +1114,7 @@ class Scan {
     return layout === RIBBON || !this.ones ? 0 : (this.rate() * k) ** 2 * ((1 - this.ones / m) / this.ones);
   }
 
-  /** The number of keys that the ones, or the heads of a ribbon, suggest. */
+  /** The number of keys, estimated from the bits; of a ribbon, from its heads. */
   keysEstimated() {
     const { layout, k, header } = this.layer, m = Number(header.m);
     if (layout === RIBBON) return Number(this.keys);
@@ -1237,7 +1237,9 @@ class HttpSource {
 
   /** At most `length` bytes of the answer: a server may send more. */
   async #bytes(response, length) {
-    const bytes = new Uint8Array(Math.max(0, length)), reader = response.body.getReader();
+    const bytes = new Uint8Array(Math.max(0, length));
+    if (!response.body) return bytes.subarray(0, 0);
+    const reader = response.body.getReader();
     let at = 0;
     for (let part; !(part = await reader.read()).done; at += part.value.length) {
       if (at + part.value.length > length) throw new Error(`${this.url}: the server sent more bytes than were requested`);
@@ -1249,7 +1251,7 @@ class HttpSource {
 
 // ---- Remote filters ----
 
-/** A map of promises that forgets what was used least recently. */
+/** A map of promises that forgets the least recently used entry. */
 class Cache {
   constructor(limit) {
     this.limit = limit;
@@ -1592,5 +1594,5 @@ export function foldPlan({ layout, n, m, k, slice, series }) {
 /** For build.js, which is a part of this package. Not for other callers: it may change. */
 export const internal = {
   BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf, multiply,
-  popcount, ribbonMaybe, selfTest, top, xxh3,
+  popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
 };

@@ -26,9 +26,9 @@ function lines(path) {
 const digestOf = (line) => BigInt("0x" + line.toString("latin1"));
 
 function openFile(path, id, selfTest) {
-  digests = id !== undefined;
   filter = open(readFileSync(path), { applications: true, keys: "plain" });
-  if (digests) filter.nameHash(parseInt(id, 16), BigInt("0x" + selfTest));
+  digests = filter.layers[0].header.hashId !== 1;
+  if (id !== undefined) filter.nameHash(parseInt(id, 16), BigInt("0x" + selfTest));
   const { layers } = filter, h = layers[0].header;
   const list = (value) => layers.map(value).join(",");
   const seed = h.seed.toString();
@@ -82,7 +82,7 @@ function random(seed, amount) {
 }
 
 function buildFile(layout, n, m, k, seed, fpr, capacity, form, keys, out) {
-  const options = { layout, m: Number(m), k: Number(k), seed: BigInt(seed), fpr: Number(fpr), capacity: Number(capacity), form };
+  const options = { layout, m: Number(m), k: Number(k), seed: BigInt(seed), fpr: Number(fpr) || undefined, capacity: Number(capacity), form };
   writeFileSync(out, build(lines(keys), { ...options, keyKind: "unknown" }));
   return "ok";
 }

@@ -39,7 +39,7 @@ test("integers are found by number and by bigint", () => {
   }
 });
 
-test("what is no key is a TypeError or RangeError, never an answer", () => {
+test("a value that cannot be a key is a TypeError or RangeError, never an answer", () => {
   const filter = open(build(["a"], { keyKind: "unknown" }));
   for (const key of [0.5, NaN, 2 ** 53, null, undefined, {}, [1], "\ud800", "a\udfff"]) assert.throws(() => filter.has(key), TypeError);
   for (const key of [1n << 64n, -(1n << 63n) - 1n]) assert.throws(() => filter.has(key), RangeError);
@@ -79,7 +79,7 @@ test("the sum of a series and the range of a slice are in info", () => {
   assert.deepEqual(golden("slice-middle").info.slice, { firstBlock: 64, blocks: 64, wholeBlocks: 150 });
 });
 
-test("examine counts what the header says, and judges the rate", () => {
+test("examine counts the ones of the header, and judges the rate", () => {
   const filter = open(build(Array.from({ length: 5000 }, (_, i) => i), { fpr: 0.01 })), found = filter.examine();
   assert.equal(found.verdict, "healthy");
   assert.equal(found.layers[0].ones, filter.info.ones);

@@ -7,7 +7,7 @@ import { internal, open, rate, size } from "../bloomfile.js";
 import { build, fold } from "../build.js";
 import { VECTORS, table } from "./suite.mjs";
 
-const { Layer, PLAIN, columnsOf, crc32, highOf, lowOf, ribbonMaybe, selfTest, top, xxh3 } = internal;
+const { Layer, PLAIN, columnsOf, crc32, fold: mulfold, high, highOf, lowOf, multiply, reduce, ribbonMaybe, selfTest, top, xxh3 } = internal;
 const C = 0x9e3779b97f4a7c15n;
 const u64 = (value) => BigInt.asUintN(64, value);
 const TEST_STRING = Uint8Array.from({ length: 8192 }, (_, i) => (128 + 157 * i) & 255);
@@ -54,7 +54,7 @@ function body(bytes) {
   return `${hex(bodyCrc, 8)} ${ones} ${overflow}`;
 }
 
-/** A page of a ribbon, alone in its image if it is the last page, else before a page of one line without keys of its own. */
+/** A page of a ribbon, alone in its image. */
 function page({ lines, seed, keys }) {
   const bytes = build(beginnings(Number(keys)), { layout: "ribbon", m: 512 * lines, seed: BigInt("0x" + seed), form: "embedded", keyKind: "unknown" });
   const view = new DataView(bytes.buffer, 512, 64 * lines), head = view.getUint32(0, true);
@@ -74,7 +74,7 @@ function columns({ lines, groups }) {
   return `${low} ${few} ${sum}`;
 }
 
-/** Compares with nine digits, as sizes.md asks. */
+/** Compares with nine digits, the precision of sizes.md. */
 function checkRate(layout, { n, m, k }, answer) {
   const found = rate({ layout, n: Number(n), m: Number(m), k: Number(k) });
   assert.ok(Math.abs(found / Number(answer) - 1) < 1e-9, `${found}`);
@@ -120,7 +120,7 @@ const sectionFour = () =>
   });
 
 /** Makes the checksums of a changed header right. */
-function mend(bytes) {
+function seal(bytes) {
   const view = new DataView(bytes.buffer);
   view.setUint32(252, crc32(bytes, 0, 252), true);
   for (const record of [256, 384]) {
@@ -135,7 +135,7 @@ for (const { kind, input, answer } of table(VECTORS)) {
     const values = Object.fromEntries(input.split(" ").map((pair) => pair.split("=")));
     let bytes = sectionFour();
     for (const at of (values.at || "").split(",").filter(Boolean)) bytes.set(Buffer.from(values.bytes, "hex"), Number(at));
-    if (values.mend) mend(bytes);
+    if (values.mend) seal(bytes);
     if (values.size) {
       const sized = new Uint8Array(Number(values.size));
       sized.set(bytes.subarray(0, sized.length));
@@ -148,4 +148,24 @@ for (const { kind, input, answer } of table(VECTORS)) {
 test("folding a vector's body gives the body of the smaller filter", () => {
   const wide = open(image("blocked", { m: "61440", k: "7", seed: "0000000000000000", header_size: "512", keys: "2000" }));
   assert.equal(body(fold(wide, 5)), "7e582126 8329 0");
+});
+
+/** Numbers whose halves are at the ends of their range, and random numbers. */
+function* operands(count) {
+  const ends = [0n, 1n, 0xffffn, 0x10000n, 0x7fffffffn, 0x80000000n, 0xffffffffn];
+  for (const h of ends) for (const l of ends) yield (h << 32n) | l;
+  for (let state = 1n; count; count--) yield (state = u64(state * C + 12345n)) >> (state & 31n);
+}
+
+test("64-bit arithmetic on pairs of integers is exact", () => {
+  const numbers = [...operands(150)], pair = (l) => (BigInt(top[0] >>> 0) << 32n) | BigInt(l >>> 0);
+  for (const a of numbers) {
+    for (const b of numbers) {
+      const halves = [highOf(a), lowOf(a), highOf(b), lowOf(b)], product = a * b;
+      assert.equal(pair(multiply(...halves)), u64(product));
+      assert.equal(pair(reduce(...halves)), product >> 64n);
+      assert.equal(pair(mulfold(...halves)), u64(product) ^ (product >> 64n));
+      assert.equal(BigInt(high(lowOf(a), lowOf(b)) >>> 0), ((a & 0xffffffffn) * (b & 0xffffffffn)) >> 32n);
+    }
+  }
 });

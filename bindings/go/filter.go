@@ -28,6 +28,7 @@ type contents struct {
 	kind   KeyKind
 	hashID uint32
 	seed   uint64
+	image  []byte // mapped or in memory
 	one    *layer // the first layer
 	layers []*layer
 
@@ -85,7 +86,7 @@ func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
 	first := layers[0]
 	c := &contents{
 		kind: KeyKind(first.keyKind), hashID: first.hashID, seed: first.seed, one: first, layers: layers, file: file,
-		sticky: &sticky{},
+		image: image, sticky: &sticky{},
 	}
 	c.plain = c.kind.plain() && c.hashID == xxh3ID
 	if err := c.name(o.hash); err != nil {

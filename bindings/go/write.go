@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+// Writing filters to files and streams.
+
+package bloomfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Bytes returns a copy of the bytes of the filter. It returns ErrChanged if the mapped file was cut.
+func (f *Filter) Bytes() ([]byte, error) {
+	c, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	err = c.guard(func() error {
+		b = append(b, c.image...)
+		if c.file != nil && c.cut() {
+			return ErrChanged
+		}
+		return nil
+	})
+	return b, err
+}
+
+// stable returns bytes that no other program can change. The caller must not change them.
+func (f *Filter) stable() ([]byte, error) {
+	if c := f.opened.Load(); c != nil && c.file == nil {
+		return c.image, nil
+	}
+	return f.Bytes()
+}
+
+// WriteTo writes the bytes of the filter, with their checksums, to w. It does not verify them.
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+	b, err := f.stable()
+	if err != nil {
+		return 0, err
+	}
+	return io.Copy(w, bytes.NewReader(b))
+}
+
+// WriteFile writes the filter to a file, in place of a file of that name. The file appears whole or not at all, and is
+// on disk when WriteFile returns.
+func (f *Filter) WriteFile(path string) error {
+	b, err := f.stable()
+	if err == nil {
+		err = replaceFile(path, b)
+	}
+	if err != nil {
+		return fmt.Errorf("bloomfile: cannot write %s: %w", path, plain(err))
+	}
+	return nil
+}
+
+// replaceFile writes a temporary file, and renames it.
+func replaceFile(path string, b []byte) error {
+	folder := filepath.Dir(path)
+	temporary := filepath.Join(folder, fmt.Sprintf(".%s.%d.%d", filepath.Base(path), os.Getpid(), time.Now().UnixNano()))
+	old, err := os.Stat(path)
+	if err == nil && !old.Mode().IsRegular() {
+		return fmt.Errorf("it is not a regular file: %w", fs.ErrExist)
+	}
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err = fillAndClose(file, b, old); err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		_ = os.Remove(temporary)
+		return err
+	}
+	return syncFolder(folder)
+}
+
+// fillAndClose writes the file, with the permissions of the old file, if any.
+func fillAndClose(file *os.File, b []byte, old os.FileInfo) error {
+	_, err := file.Write(b)
+	if err == nil && old != nil && runtime.GOOS != "windows" {
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil // folders cannot be opened there
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = folder.Sync()
+	if closing := folder.Close(); err == nil {
+		err = closing
+	}
+	return err
+}

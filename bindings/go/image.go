@@ -38,19 +38,25 @@ func seal(image []byte, h *header, c counts) {
 	if c.estimated {
 		r.flags = flagEstimated
 	}
-	body, table := h.bodyOf(image), image[h.size+h.bodySize:]
+	body := h.bodyOf(image)
 	r.ones, r.overflow = countCells(h.layout, body)
 	r.bodyCRC = crc32.ChecksumIEEE(body)
-	for i := 0; len(body) > 0; i++ {
-		page := body[:shorter(len(body), pageSize)]
-		put32(table, 4*i, crc32.ChecksumIEEE(page)^r.bodyCRC)
-		body = body[len(page):]
-	}
+	sealPages(image, h, r.bodyCRC)
 	h.encode(image[:h.size/2])
 	h.crc = u32(image, int(h.size/2)-4)
 	first, second := image[h.size/2:3*h.size/4], image[3*h.size/4:h.size]
 	r.encode(first, h.crc)
 	copy(second, first)
+}
+
+// sealPages writes the page checksums.
+func sealPages(image []byte, h *header, bodyCRC uint32) {
+	body, table := h.bodyOf(image), image[h.size+h.bodySize:]
+	for i := 0; len(body) > 0; i++ {
+		page := body[:shorter(len(body), pageSize)]
+		put32(table, 4*i, crc32.ChecksumIEEE(page)^bodyCRC)
+		body = body[len(page):]
+	}
 }
 
 // encode writes all of b, the static header.

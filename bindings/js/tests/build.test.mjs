@@ -33,7 +33,7 @@ for (const row of table(`${GOLDEN}/index.tsv`)) {
 /** The result in file form with the n of the listed result, as tests/golden/README.md compares them. */
 function comparable(bytes, expected) {
   const filter = open(bytes, { applications: true }), other = open(expected, { applications: true });
-  const fields = ({ header, record, layers: [layer] }, used) => {
+  const fields = ({ layers: [layer] }, used) => {
     const { headerCrc, headerSize, bodyOffset, bodySize, ...h } = layer.header;
     const { ones, overflow, watermark } = layer.record;
     return { h, ones, overflow, watermark, body: used.slice(0, Number(h.m) >>> 3) };

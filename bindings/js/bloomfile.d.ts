@@ -104,7 +104,62 @@ export interface Examination {
   layers: LayerExamination[];
 }
 
+/** The fields of a static header, named as in the specification. */
+export interface Header {
+  headerSize: number;
+  headerCrc: number;
+  version: number;
+  compat: number;
+  roCompat: number;
+  incompat: number;
+  provenance: number;
+  layout: number;
+  hashId: number;
+  k: number;
+  keyKind: number;
+  m: bigint;
+  seed: bigint;
+  selfTest: bigint;
+  bodyOffset: bigint;
+  bodySize: bigint;
+  capacity: bigint;
+  fpr: number;
+  mUnfolded: bigint;
+  tag: Uint8Array;
+  label: string;
+}
+
+/** The fields of the commit record in force. */
+export interface CommitRecord {
+  sequence: bigint;
+  state: number;
+  flags: number;
+  n: bigint;
+  ones: bigint;
+  overflow: bigint;
+  bodyCrc: number;
+  writers: number;
+  watermark: Uint8Array;
+}
+
+export interface Layer {
+  header: Header;
+  record: CommitRecord;
+  /** The fields of a slice (slices.md 1.1). */
+  slice: {
+    firstBlock: bigint;
+    wholeBlocks: bigint;
+    keysRead: bigint;
+    keysElsewhere: bigint;
+    digestSum: bigint;
+  } | null;
+  /** The fields of a layer of a sealed series (slices.md 2.1). */
+  series: { layer: bigint; layers: number; restSize: bigint; link: bigint; seriesFpr: number } | null;
+}
+
 declare class Opened {
+  /** All fields, exactly. One layer, unless it is a series. */
+  readonly layers: Layer[];
   /** The first damage that was found, or the error of a wrong hash function, or null. */
   readonly error: BloomfileError | null;
   readonly info: Info;

@@ -10,6 +10,7 @@ const bytes: Uint8Array = build(["a", "b"], { layout: "ribbon", m: 512, seed: 1n
 const filter: Filter = open(bytes.buffer as ArrayBuffer, { keys: "plain" });
 const answer: boolean = filter.has(keys[0]);
 const answers: boolean[] = filter.hasDigests([1n]);
+const exact: bigint = filter.layers[0].record.n + filter.layers[0].header.m;
 const info: Info = filter.info;
 const range: number | undefined = info.layers[0].slice?.firstBlock;
 const found: Examination = filter.examine();
@@ -32,4 +33,4 @@ export async function remote(file: File): Promise<boolean> {
 filter.has(null);
 // @ts-expect-error: no sizes for ribbon
 size({ layout: "ribbon" });
-console.log(answer, answers, range, found.verdict, plan, made, bits);
+console.log(exact, answer, answers, range, found.verdict, plan, made, bits);

@@ -773,8 +773,12 @@ public final class Filter implements Closeable {
     }
 
     private boolean looksAgain(long digest) {
-        return inAnyLayer(digest) || !(isAbsent(digest) && mapped.wasThere())
-                && (live != null && inAnyLayer(digest) || lose()); // a writer may have added the key between the looks
+        return inAnyLayer(digest) || revises(digest);
+    }
+
+    /** Whether a "no" becomes "maybe": part of the file is gone, or a live writer added the key since the bits were read. */
+    boolean revises(long digest) {
+        return !(isAbsent(digest) && mapped.wasThere()) && (live != null && inAnyLayer(digest) || lose());
     }
 
     private boolean inAnyLayer(long digest) {

@@ -289,26 +289,24 @@ final class Image {
         return false;
     }
 
-    /** Whether one of the first six bits in the block at an index is zero, also in a copy, in a byte that is not. */
+    /** Whether one of the first six bits of a digest is zero in a copy of the block at an index, in a byte that is not. */
     private static boolean lacks(ByteBuffer c, int at, long g, int k) {
-        int s0 = (int) (g >>> 55);
-        int s1 = (int) (g >>> 46);
-        int s2 = (int) (g >>> 37);
-        int s3 = (int) (g >>> 28);
-        int s4 = (int) (g >>> 19);
-        int s5 = (int) (g >>> 10);
-        // No jumps: which bit is the first to be zero cannot be foreseen.
-        long ones = bit(c, at, s0) & 1 | (bit(c, at, s1) & 1) << 1 | (bit(c, at, s2) & 1) << 2
-                | (bit(c, at, s3) & 1) << 3 | (bit(c, at, s4) & 1) << 4 | (bit(c, at, s5) & 1) << 5;
-        int which = Long.numberOfTrailingZeros(~ones);
-        if (which >= Math.min(k, 6)) {
-            return false;
-        }
-        int s = (int) (g >>> 55 - 9 * which);
-        byte[] word = new byte[8];
-        Copies.copy(c, at + (s >>> 3 & 56), word);
-        int near = word[s >>> 3 & 7];
-        return near != 0 && (near >>> (s & 7) & 1) == 0;
+        byte[] block = new byte[64];
+        Copies.copy(c, at, block);
+        // No jumps: the processor cannot predict which bit is the first zero.
+        int some = zero(block, g);
+        some |= k > 1 ? zero(block, g << 9) : 0;
+        some |= k > 2 ? zero(block, g << 18) : 0;
+        some |= k > 3 ? zero(block, g << 27) : 0;
+        some |= k > 4 ? zero(block, g << 36) : 0;
+        some |= k > 5 ? zero(block, g << 45) : 0;
+        return some < 0;
+    }
+
+    /** A negative number if the bit that the first nine bits of g name is zero, in a byte that is not. */
+    private static int zero(byte[] block, long g) {
+        int near = block[(int) (g >>> 58)] & 255;
+        return -near & (near >>> ((int) (g >>> 55) & 7) & 1) - 1;
     }
 
     /** Whether the answer "no" to a digest holds, if nothing was cut from the file: see {@link Tail}. */

@@ -14,6 +14,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Random;
 import org.junit.Before;
@@ -161,6 +162,80 @@ public class LiveTest {
             Files.write(path, images[1], StandardOpenOption.WRITE);
             assertEquals(ErrorCode.EUNCLEAN, f.error().code());
             assertTrue(f.mayContainDigest(12345));
+        }
+    }
+
+    /** R3 reads a clean record as clean at opening; afterwards a mark in it counts (R11). */
+    @Test
+    public void markWithoutWriterInCleanRecordIsUnclean() throws Exception {
+        Files.write(path, record(golden("live-clean.bloom"), 0, ""));
+        byte[] marked = record(golden("live-clean.bloom"), Header.FLAG_SYNCHRONISING, "");
+        try (Filter f = Filter.open(path, LIVE)) {
+            assertNull(f.error());
+            Files.write(path, marked, StandardOpenOption.WRITE);
+            assertEquals(ErrorCode.EUNCLEAN, f.error().code());
+        }
+        Filter.open(path, LIVE).close();
+    }
+
+    private void write(byte[] bytes, long at) throws IOException {
+        try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+            file.seek(at);
+            file.write(bytes);
+        }
+    }
+
+    /** An empty live filter, whose lookups each need a look at the end of the file: a zero byte proves nothing. */
+    private Header empty() throws IOException {
+        byte[] image = record(golden("live-clean.bloom"), 0, "");
+        Header h = Header.decode(image, image.length, live());
+        Arrays.fill(image, Header.FILE, image.length, (byte) 0);
+        Arrays.fill(image, image.length - Tail.LENGTH, image.length, (byte) 5);
+        Files.write(path, image);
+        return h;
+    }
+
+    private static Header.Source live() {
+        Header.Source source = new Header.Source("open", false);
+        source.live = true;
+        return source;
+    }
+
+    /** R9: a writer that seals the filter writes checksums over its last bytes. */
+    @Test
+    public void lastBytesMayChange() throws Exception {
+        Header h = empty();
+        try (Filter f = Filter.open(path, LIVE)) {
+            assertFalse(f.layers()[0].isSurelyAbsent(12345));
+            assertFalse(f.mayContainDigest(12345));
+            byte[] tail = new byte[Tail.LENGTH];
+            Arrays.fill(tail, (byte) 6);
+            write(tail, Header.FILE + h.bodySize + 4 * h.pages() - tail.length);
+            assertFalse(f.mayContainDigest(12345));
+            assertNull(f.error());
+        }
+    }
+
+    /** The first look saw no bits, and a writer set them before the second. */
+    @Test
+    public void keyAddedBetweenTwoLooksIsFound() throws Exception {
+        Header h = empty();
+        try (Filter f = Filter.open(path, LIVE)) {
+            assertFalse(f.revises(12345));
+            byte[] bits = new byte[(int) (h.m / 8)];
+            Arrays.fill(bits, (byte) -1);
+            write(bits, Header.FILE);
+            assertTrue(f.revises(12345));
+            assertNull(f.error());
+        }
+    }
+
+    /** Before Java 14 a copy from a page that was cut may be anything. */
+    @Test
+    public void copiesProveNothingBeforeJava14() throws Exception {
+        try (Filter f = Filter.open(Spec.GOLDEN.resolve("blocked-file.bloom"))) {
+            long sure = new Random(3).longs(1000).filter(f.layers()[0]::isSurelyAbsent).count();
+            assertEquals(Runtime.version().feature() >= 14, sure > 0);
         }
     }
 

@@ -29,12 +29,13 @@ async function serve(t, data, behave = () => false) {
 }
 
 function answerRange(request, response, state) {
-  const { data, etag } = state, match = request.headers["if-match"];
-  if (match && match !== etag) return response.writeHead(412).end();
+  const { data, etag, date } = state, match = request.headers["if-match"];
+  if (match && match !== etag && !state.careless) return response.writeHead(412).end();
   const [first, last] = /bytes=(\d+)-(\d+)/.exec(request.headers.range).slice(1).map(Number);
   if (first >= data.length) return response.writeHead(416, { "Content-Range": `bytes */${data.length}` }).end();
   const end = Math.min(last + 1, data.length), headers = { "Content-Range": `bytes ${first}-${end - 1}/${data.length}` };
   if (etag) headers.ETag = etag;
+  if (date) headers["Last-Modified"] = date;
   response.writeHead(206, headers);
   state.sent += end - first;
   response.end(data.subarray(first, end));
@@ -123,6 +124,7 @@ const OTHER = build(["only"], { m: 8 * (IMAGE.length - 4096 - 4 * Math.ceil((IMA
 
 for (const [name, change] of Object.entries({
   "a new ETag": (state) => Object.assign(state, { data: OTHER, etag: '"two"' }),
+  "a new ETag, by a server that ignores If-Match": (state) => Object.assign(state, { data: OTHER, etag: '"two"', careless: true }),
   "a new size": (state) => Object.assign(state, { data: IMAGE.subarray(0, IMAGE.length - 100) }),
   "no ETag any more": (state) => Object.assign(state, { data: OTHER, etag: null }),
 })) {
@@ -138,7 +140,16 @@ for (const [name, change] of Object.entries({
   });
 }
 
-test("a file that was replaced on a server without ETags is maybe, never no", async (t) => {
+test("a file of a new date on a server without ETags is an error", async (t) => {
+  const server = await serve(t, IMAGE);
+  Object.assign(server, { etag: null, date: "Mon, 30 Nov 2026 08:00:00 GMT" });
+  const filter = await openURL(server.url);
+  assert.equal(await filter.has("key 1"), true);
+  server.date = "Mon, 30 Nov 2026 08:00:01 GMT";
+  await assert.rejects(filter.hasAll(KEYS.slice(0, 100)), { code: "BLOOMFILE_ECHANGED" });
+});
+
+test("a file that was replaced on a server without ETags and dates is maybe, never no", async (t) => {
   const server = await serve(t, IMAGE);
   server.etag = null;
   assert.equal(OTHER.length, IMAGE.length);

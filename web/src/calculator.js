@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: MIT
 // The size calculator: the form, the result, the table of layouts and the curves.
 
+import { size } from "../../bindings/js/bloomfile.js";
 import { drawChart } from "./chart.js";
 import { bytes, count, nanoseconds, percent, readCount, readRate, shortCount, threeDigits } from "./format.js";
 import { byId, fillTable, tableRow } from "./page.js";
 import { fileSize } from "./report.js";
 import { ribbonPages, ribbonRate } from "./ribbon.js";
-import { bestK, MOST_CELLS, rate, sizeFor } from "./sizes.js";
 import { MACHINE, TIMES } from "./times.js";
 
 const LAYOUTS = ["blocked", "classic", "counting", "ribbon"];
+const MOST_CELLS = 2 ** 60;
 const RIBBON_PAGE_BITS = 32768;
 const CURVE_POINTS = 40;
 
 const width = (layout) => (layout === "counting" ? 4 : 1);
 
+function ribbonPlan(keys, target) {
+  const pages = ribbonPages(keys, target);
+  const m = pages * RIBBON_PAGE_BITS;
+  if (!(m <= MOST_CELLS)) return null;
+  return { layout: "ribbon", m, k: 0, expected: ribbonRate(keys, pages), perKey: m / keys, size: fileSize(m) };
+}
+
 /** The plan of one layout: m, k, the expected rate and the sizes; null if no size reaches the rate. */
-export function planFor(layout, keys, target) {
-  let [m, k, expected] = [NaN, 0, NaN];
-  if (layout === "ribbon") {
-    const pages = ribbonPages(keys, target);
-    if (!(pages * RIBBON_PAGE_BITS <= MOST_CELLS)) return null;
-    [m, expected] = [pages * RIBBON_PAGE_BITS, ribbonRate(keys, pages)];
-  } else {
-    const size = sizeFor(layout, keys, target);
-    if (!size) return null;
-    ({ m, k } = size);
-    expected = rate(layout, keys, m, k);
+function planFor(layout, keys, target) {
+  if (layout === "ribbon") return ribbonPlan(keys, target);
+  try {
+    const plan = size({ layout, n: keys, fpr: target });
+    return { layout, m: plan.m, k: plan.k, expected: plan.fpr, perKey: plan.bitsPerKey, size: plan.bytes };
+  } catch (error) {
+    if (error.code === "BLOOMFILE_EUNREACHABLE") return null;
+    throw error;
   }
-  const bits = m * width(layout);
-  return { layout, m, k, expected, perKey: bits / keys, size: fileSize(bits) };
 }
 
 /** The measured times for a filter of so many bytes: [single, batch] in ns, between the measured sizes on a log scale. */
-function timesFor(layout, size) {
+function timesFor(layout, fileBytes) {
   const rows = TIMES[layout];
-  const mb = size / 1e6;
+  const mb = fileBytes / 1e6;
   const next = rows.findIndex(([at]) => at >= mb);
   if (next === 0) return { single: rows[0][1], batch: rows[0][2], beyond: false };
   if (next < 0) return { single: rows[rows.length - 1][1], batch: rows[rows.length - 1][2], beyond: true };
@@ -70,9 +73,10 @@ function curvePoint(layout, keys, perKey) {
     const pages = Math.round((perKey * keys) / RIBBON_PAGE_BITS);
     return pages < 1 ? null : [(pages * RIBBON_PAGE_BITS) / keys, ribbonRate(keys, pages)];
   }
-  const unit = layout === "blocked" ? 512 : 1;
-  const m = Math.max(1, Math.round((perKey * keys) / width(layout) / unit)) * unit;
-  return m > MOST_CELLS ? null : [(m * width(layout)) / keys, bestK(layout, keys, m).rate];
+  const m = Math.max(1, Math.round((perKey * keys) / width(layout)));
+  if (m > MOST_CELLS) return null;
+  const plan = size({ layout, n: keys, m });
+  return [plan.bitsPerKey, plan.fpr];
 }
 
 const curveCache = new Map();

@@ -32,12 +32,11 @@ function drawAxes({ x, y }, px, py) {
   return [...rows, ...columns, shape("line", { class: "axis", x1: FRAME.left, x2: right, y1: bottom, y2: bottom }), name];
 }
 
-function drawCurve({ layout, points, dots, chosen }, axes, px, py) {
-  const inside = points.filter(([a, b]) => a >= axes.x.min && a <= axes.x.max && b >= axes.y.min && b <= axes.y.max);
-  if (inside.length === 0) return [];
-  const place = ([a, b]) => `${px(a).toFixed(1)},${py(b).toFixed(1)}`;
-  const line = shape("polyline", { class: `curve ${layout}${chosen ? " chosen" : ""}`, points: inside.map(place).join(" ") });
-  const marks = dots ? inside.map(([a, b]) => shape("circle", { class: `dot ${layout}`, cx: px(a), cy: py(b), r: 2.5 })) : [];
+function drawCurve({ layout, points, dots, chosen }, { y }, frame, px, py) {
+  const place = ([a, b]) => `${px(a).toFixed(1)},${py(Math.max(b, y.min / 1e9)).toFixed(1)}`;
+  const line = shape("polyline", { class: `curve ${layout}${chosen ? " chosen" : ""}`, points: points.map(place).join(" "),
+    "clip-path": `url(#${frame})` });
+  const marks = dots ? points.map(([a, b]) => shape("circle", { class: `dot ${layout}`, cx: px(a), cy: py(b), r: 2.5 })) : [];
   return [line, ...marks];
 }
 
@@ -55,8 +54,11 @@ export function drawChart(into, { axes, curves, mark, label }) {
   const px = scale(axes.x, FRAME.left, WIDTH - FRAME.right);
   const py = scale(axes.y, HEIGHT - FRAME.bottom, FRAME.top + 6);
   const chart = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
-  chart.append(...drawAxes(axes, px, py), ...drawNames(curves));
-  for (const curve of curves) chart.append(...drawCurve(curve, axes, px, py));
+  const frame = shape("clipPath", { id: `${into.id}-frame` });
+  frame.append(shape("rect", { x: FRAME.left, y: FRAME.top, width: WIDTH - FRAME.left - FRAME.right,
+    height: HEIGHT - FRAME.top - FRAME.bottom }));
+  chart.append(frame, ...drawAxes(axes, px, py), ...drawNames(curves));
+  for (const curve of curves) chart.append(...drawCurve(curve, axes, frame.id, px, py));
   const [a, b] = mark.point;
   if (a >= axes.x.min && a <= axes.x.max && b >= axes.y.min && b <= axes.y.max) {
     chart.append(shape("line", { class: "rule", x1: px(a), x2: px(a), y1: py(b), y2: HEIGHT - FRAME.bottom }),

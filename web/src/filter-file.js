@@ -2,6 +2,7 @@
 // One chosen file: the open filter or its error, and the results of reading its body.
 
 import { openBlob } from "../../bindings/js/bloomfile.js";
+import { flippedBit } from "./flipped.js";
 import { headerFields } from "./header.js";
 import { measure } from "./measure.js";
 
@@ -38,13 +39,15 @@ function sumUp(info, parts) {
 export class FilterFile {
   constructor(file) {
     Object.assign(this, { file, name: file.name, filter: null, info: null, error: null, result: null, measured: null });
-    Object.assign(this, { progress: null, fields: [], plainFilter: null });
+    Object.assign(this, { progress: null, fields: [], flipped: null, plainFilter: null });
   }
 
   /** Reads the header. Never throws: `error` is why the file was refused. */
   async open() {
     try {
-      this.fields = headerFields(new Uint8Array(await this.file.slice(0, 4096).arrayBuffer()));
+      const head = new Uint8Array(await this.file.slice(0, 4096).arrayBuffer());
+      this.fields = headerFields(head);
+      this.flipped = flippedBit(head);
       this.filter = await openBlob(this.file, { applications: true });
       this.info = describe(this.filter);
     } catch (error) {

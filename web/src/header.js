@@ -55,21 +55,21 @@ function row(view, base, [at, size, name, form]) {
   else if (form === "text") text = labelText(view, offset, size);
   else if (form === "rate") text = String(view.getFloat64(offset, true));
   else text = form(raw);
-  return [{ offset, name, raw, text }];
+  return [{ offset, end: offset + size, name, raw, text }];
 }
 
-/** Rows { offset, name, raw, text } of the header at the start of these bytes, as far as the bytes go. */
+/** Rows { offset, end, name, raw, text } of the header at the start of these bytes, as far as the bytes go. */
 export function headerFields(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const rows = [];
-  if (view.byteLength >= 8) rows.push({ offset: 0, name: "magic", raw: null, text: byteText(view, 0, 8) });
+  if (view.byteLength >= 8) rows.push({ offset: 0, end: 8, name: "magic", raw: null, text: byteText(view, 0, 8) });
   for (const field of STATIC) rows.push(...row(view, 0, field));
   const value = (name) => rows.find((field) => field.name === name)?.raw;
   const half = { 512: 256, 4096: 2048 }[value("header_size")];
   if (half === undefined) return rows;
   if (value("incompat") & 1) for (const field of LAYER) rows.push(...row(view, 0, field));
   else if (value("incompat") & 2) for (const field of SLICE) rows.push(...row(view, 0, field));
-  rows.push(...row(view, half - 4, [0, 4, "header_crc", hex(8)]));
+  rows.push(...row(view, 0, [half - 4, 4, "header_crc", hex(8)]));
   for (let number = 0; number < 2; number++) rows.push(...recordFields(view, half, number));
   return rows;
 }

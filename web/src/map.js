@@ -88,9 +88,10 @@ export function drawMap(image, map, pages) {
   const context = canvas.getContext("2d");
   fills.forEach((fill, cell) => {
     const size = map.sizes[cell];
-    const off = ((fill - middle) * size) / (deviation(image, middle, size) || 1);
+    const chance = deviation(image, middle, size) || 1;
+    const off = ((fill - middle) * size) / chance;
     const [x, y] = [(cell % columns) * SIDE, Math.floor(cell / columns) * SIDE];
-    context.fillStyle = fill === 0 && middle * size > 9 ? ink : colours[STEPS.filter((step) => off > step).length];
+    context.fillStyle = fill === 0 && off < -4 ? ink : colours[STEPS.filter((step) => off > step).length];
     context.fillRect(x, y, SIDE, SIDE);
     if (damaged.has(cell)) cross(context, x, y, ink);
   });

@@ -9,8 +9,16 @@ import { likelyKeys, refusal, verdict } from "./verdict.js";
 
 const PAGE_SIZE = 4096;
 
+/** Which flipped bit explains a damaged header, in words. */
+function flippedText({ error, flipped, fields }) {
+  if (error.code !== "BLOOMFILE_EHEADER" || !flipped) return "";
+  const field = fields.findLast(({ offset }) => offset <= flipped.offset);
+  const place = `bit ${flipped.bit} of byte ${flipped.offset}`;
+  return `: one flipped bit, ${place}, ${flipped.offset < field.end ? `in ${field.name}` : "in reserved bytes"}`;
+}
+
 function showVerdict(entry) {
-  const found = entry.error ? refusal(entry.error) : verdict(entry.info, entry.result, entry.measured);
+  const found = entry.error ? refusal(entry.error, flippedText(entry)) : verdict(entry.info, entry.result, entry.measured);
   byId("verdict").className = `verdict ${found.level}`;
   byId("verdict").textContent = found.text;
   showText("advice", found.advice);
@@ -29,7 +37,7 @@ const WRONG_FIELD = { EFORM: "header_size", EVERSION: "version", EFEATURE: "inco
 function showFields(entry) {
   const wrong = WRONG_FIELD[entry.error?.code?.replace?.("BLOOMFILE_", "")];
   fillTable("fields-table", entry.fields.map(({ offset, name, text }) =>
-    tableRow([String(offset), name, name === wrong ? `${text}  ← refused` : text], name === wrong ? { class: "wrong" } : {})));
+    tableRow([String(offset), name, name === wrong ? `${text}  ← wrong` : text], name === wrong ? { class: "wrong" } : {})));
   byId("fields").hidden = entry.fields.length === 0;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The verdict on a filter in words, by the rules of bfinspect(1).
 
+import { rate } from "../../bindings/js/bloomfile.js";
+import { rateDeviation } from "./deviation.js";
 import { count, percent, plural } from "./format.js";
-import { rate, rateDeviation } from "./sizes.js";
 
 const ADVICE = {
   BLOOMFILE_EEMPTY: "A copy or a build was cut off. Copy or build the file again.",
@@ -21,14 +22,14 @@ const FOREIGN = ["EMAGIC", "EVERSION", "EFEATURE", "ELAYOUT", "EHASH", "ELIVE"].
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The verdict on a file that was refused. */
-export function refusal(error) {
+/** The verdict on a file that was refused. `details` are appended to the meaning of the error. */
+export function refusal(error, details) {
   if (!error.code?.startsWith?.("BLOOMFILE_")) {
     return { level: "bad", text: `The file cannot be read: ${error.message}`, advice: "Choose it again." };
   }
   return {
     level: FOREIGN.includes(error.code) ? "warn" : "bad",
-    text: `${sentence(error.message)} (${error.code})`,
+    text: `${sentence(error.message)}${details} (${error.code})`,
     advice: `${ADVICE[error.code] ?? "Restore the file from a copy, or rebuild it."} Every lookup returns maybe.`,
   };
 }
@@ -52,7 +53,8 @@ export function likelyKeys(info, measured) {
 /** How far above its target the rate may be, in shares of the target: four deviations of the chance in a single filter. */
 function leeway(info, keys, sizedFor) {
   if (keys === 0 || keys > sizedFor || info.layout === "ribbon" || info.series) return 1.1;
-  return 1.1 + (4 * rateDeviation(info.layout, keys, info.m, info.k)) / rate(info.layout, keys, info.m, info.k);
+  const shape = { layout: info.layout, n: keys, m: info.m, k: info.k };
+  return 1.1 + (4 * rateDeviation(shape)) / rate(shape);
 }
 
 function tooMany(info, keys, sizedFor, measured) {

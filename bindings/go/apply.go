@@ -196,11 +196,7 @@ func (s *patchStart) result(base *layer) (*result, error) {
 	if headerName(head) != s.resultHeader {
 		return nil, ErrPatch
 	}
-	size := base.imageSize()
-	if base.layers != 0 {
-		size = base.restSize
-	}
-	h, err := parseHeader(head, size, true)
+	h, err := parseHeader(head, base.wholeSize(), true)
 	if err != nil || h.size != base.size {
 		return nil, ErrPatch
 	}

@@ -103,6 +103,16 @@ func parseHeader(b []byte, size uint64, anyHash bool) (*header, error) {
 	if err != nil {
 		return nil, err
 	}
+	h, err := parseStatic(b[:length], anyHash)
+	if err != nil {
+		return nil, err
+	}
+	return h, h.checkSize(size)
+}
+
+// parseStatic checks V6 to V25. b is the header.
+func parseStatic(b []byte, anyHash bool) (*header, error) {
+	length := uint64(len(b))
 	half := int(length / 2)
 	crc := u32(b, half-4)
 	if crc32.ChecksumIEEE(b[:half-4]) != crc {
@@ -121,7 +131,7 @@ func parseHeader(b []byte, size uint64, anyHash bool) (*header, error) {
 			return nil, err
 		}
 	}
-	return h, h.checkSize(size)
+	return h, nil
 }
 
 func decodeHeader(b []byte, length uint64) *header {
@@ -265,10 +275,7 @@ func (h *header) validRest() bool {
 
 // checkSize checks V26 and V27.
 func (h *header) checkSize(size uint64) error {
-	wanted := h.imageSize()
-	if h.layers != 0 {
-		wanted = h.restSize
-	}
+	wanted := h.wholeSize()
 	if size < wanted {
 		return ErrTruncated
 	}
@@ -300,6 +307,14 @@ func (h *header) wantedBody() uint64 {
 
 func (h *header) pages() uint64     { return (h.bodySize + pageSize - 1) / pageSize }
 func (h *header) imageSize() uint64 { return h.size + h.bodySize + 4*h.pages() }
+
+// wholeSize returns the size of the image, or of the series from this layer on.
+func (h *header) wholeSize() uint64 {
+	if h.layers != 0 {
+		return h.restSize
+	}
+	return h.imageSize()
+}
 
 // next reports whether other is the layer after h in a sealed series: slices.md 2.2.
 func (h *header) next(other *header) bool {

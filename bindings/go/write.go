@@ -53,10 +53,14 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // on disk when WriteFile returns.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
-	if err == nil {
-		err = replaceFile(path, b)
-	}
 	if err != nil {
+		return fmt.Errorf("bloomfile: cannot write %s: %w", path, err)
+	}
+	return writeImage(path, b)
+}
+
+func writeImage(path string, b []byte) error {
+	if err := replaceFile(path, b); err != nil {
 		return fmt.Errorf("bloomfile: cannot write %s: %w", path, plain(err))
 	}
 	return nil

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+
+// BloomFilter: a filter in memory to which keys are added and looked up.
+
+package bloomfile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+)
+
+// A BloomFilter is a filter in memory. Its methods have the names and meanings of github.com/bits-and-blooms/bloom/v3.
+// It takes the memory of its bits alone. WriteFile and WriteTo write a sealed filter, which Open and all programs of
+// bloomfile read. The number of keys in it is an estimate if a key was added twice.
+//
+// Several goroutines may look up at the same time, but not while another adds.
+type BloomFilter struct {
+	header
+	image, body []byte
+	counts
+}
+
+// NewBloomFilter returns a filter without keys, of the layout Blocked or Classic. It needs Capacity or Bits.
+func NewBloomFilter(p Params) (*BloomFilter, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.Slices != 0 || p.Layout > Classic || p.Capacity == 0 && p.Bits == 0 {
+		return nil, fmt.Errorf("bloomfile: %w", ErrParams)
+	}
+	h, err := p.plan(0)
+	if err == nil {
+		var image []byte
+		if image, err = newImage(h); err == nil {
+			return &BloomFilter{*h, image, h.bodyOf(image), counts{watermark: p.Watermark}}, nil
+		}
+	}
+	return nil, fmt.Errorf("bloomfile: %w", err)
+}
+
+// NewWithEstimates returns a filter for n keys and a false-positive rate. It panics if there is no such filter; see
+// NewBloomFilter.
+func NewWithEstimates(n uint, rate float64) *BloomFilter {
+	if n == 0 {
+		n = 1
+	}
+	return must(NewBloomFilter(Params{Capacity: uint64(n), Rate: rate}))
+}
+
+// New returns a filter of at least m bits and k positions for each key, at most 64.
+func New(m, k uint) *BloomFilter {
+	if m == 0 {
+		m = 1
+	}
+	if k == 0 {
+		k = 1
+	}
+	if k > maxK {
+		k = maxK
+	}
+	return must(NewBloomFilter(Params{Bits: uint64(m), K: int(k)}))
+}
+
+func must(f *BloomFilter, err error) *BloomFilter {
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// EstimateParameters returns the m and k of NewWithEstimates.
+func EstimateParameters(n uint, rate float64) (m, k uint) {
+	f := NewWithEstimates(n, rate)
+	return f.Cap(), f.K()
+}
+
+// Cap returns the number of bits.
+func (f *BloomFilter) Cap() uint { return uint(f.m) }
+
+// K returns the number of positions of a key.
+func (f *BloomFilter) K() uint { return uint(f.k) }
+
+// Add adds a byte string.
+func (f *BloomFilter) Add(key []byte) *BloomFilter {
+	f.TestAndAddDigest(Digest(key, f.seed))
+	return f
+}
+
+// AddString adds a string.
+func (f *BloomFilter) AddString(key string) *BloomFilter {
+	f.TestAndAddDigest(digestString(key, f.seed))
+	return f
+}
+
+// AddUint64 adds an integer, as its 8 bytes, the lowest first.
+func (f *BloomFilter) AddUint64(key uint64) *BloomFilter {
+	f.TestAndAddDigest(digestInteger(key, f.seed))
+	return f
+}
+
+// Test reports whether a byte string may be in the filter.
+func (f *BloomFilter) Test(key []byte) bool { return f.TestDigest(Digest(key, f.seed)) }
+
+// TestString reports whether a string may be in the filter.
+func (f *BloomFilter) TestString(key string) bool { return f.TestDigest(digestString(key, f.seed)) }
+
+// TestUint64 reports whether an integer may be in the filter.
+func (f *BloomFilter) TestUint64(key uint64) bool { return f.TestDigest(digestInteger(key, f.seed)) }
+
+// TestDigest reports whether the key of a digest may be in the filter.
+func (f *BloomFilter) TestDigest(digest uint64) bool {
+	if f.layout == Blocked {
+		block, _ := bits.Mul64(digest, f.m/512)
+		return inBlock((*[64]byte)(f.body[64*block:]), digest, f.k)
+	}
+	for i := f.k; i > 0; i-- {
+		x, _ := bits.Mul64(digest, f.m)
+		if f.body[x/8]>>(x%8)&1 == 0 {
+			return false
+		}
+		digest *= goldenC
+	}
+	return true
+}
+
+// TestAndAdd adds a byte string, and reports whether it may have been in the filter before.
+func (f *BloomFilter) TestAndAdd(key []byte) bool { return f.TestAndAddDigest(Digest(key, f.seed)) }
+
+// TestAndAddString is TestAndAdd for a string.
+func (f *BloomFilter) TestAndAddString(key string) bool {
+	return f.TestAndAddDigest(digestString(key, f.seed))
+}
+
+// TestOrAdd is TestAndAdd: adding a key again changes nothing.
+func (f *BloomFilter) TestOrAdd(key []byte) bool { return f.TestAndAdd(key) }
+
+// TestOrAddString is TestAndAddString.
+func (f *BloomFilter) TestOrAddString(key string) bool { return f.TestAndAddString(key) }
+
+// TestAndAddDigest is TestAndAdd for a digest.
+func (f *BloomFilter) TestAndAddDigest(digest uint64) bool {
+	if f.add(f.body, digest) {
+		f.n++
+		return false
+	}
+	f.estimated = true // a key that was added before, or a false positive
+	return true
+}
+
+// ApproximatedSize returns about how many different keys were added.
+func (f *BloomFilter) ApproximatedSize() uint32 {
+	ones, _ := countCells(f.layout, f.body)
+	return uint32(math.Min(estimate(&f.header, ones), math.MaxUint32))
+}
+
+// ClearAll removes all keys.
+func (f *BloomFilter) ClearAll() *BloomFilter {
+	copy(f.body, make([]byte, len(f.body)))
+	f.counts = counts{watermark: f.watermark}
+	return f
+}
+
+// Copy returns a filter with the same keys.
+func (f *BloomFilter) Copy() *BloomFilter {
+	c := *f
+	c.image = append([]byte(nil), f.image...)
+	c.body = c.bodyOf(c.image)
+	return &c
+}
+
+// Equal reports whether two filters have the same shape and the same bits.
+func (f *BloomFilter) Equal(g *BloomFilter) bool {
+	return alike(&f.header, &g.header) && bytes.Equal(f.body, g.body)
+}
+
+// Merge adds the keys of g, which must have the same layout, bits, K and seed.
+func (f *BloomFilter) Merge(g *BloomFilter) error {
+	if !alike(&f.header, &g.header) {
+		return fmt.Errorf("bloomfile: cannot merge: %w", ErrDiffBits)
+	}
+	combine(f.layout, f.body, g.body, false)
+	f.n = saturate(f.n, g.n)
+	f.estimated, f.provenance = true, f.provenance|united
+	return nil
+}
+
+// Filter returns a sealed copy, for the functions that take a Filter.
+func (f *BloomFilter) Filter() (*Filter, error) {
+	c := f.Copy()
+	seal(c.image, &c.header, c.counts)
+	return ownFilter(c.image)
+}
+
+// WriteTo writes the sealed filter.
+func (f *BloomFilter) WriteTo(w io.Writer) (int64, error) {
+	seal(f.image, &f.header, f.counts)
+	n, err := w.Write(f.image)
+	return int64(n), err
+}
+
+// WriteFile writes the sealed filter to a file, as Filter.WriteFile does.
+func (f *BloomFilter) WriteFile(path string) error {
+	seal(f.image, &f.header, f.counts)
+	return writeImage(path, f.image)
+}
+
+// MarshalBinary returns the bytes of the sealed filter.
+func (f *BloomFilter) MarshalBinary() ([]byte, error) {
+	c := f.Copy()
+	seal(c.image, &c.header, c.counts)
+	return c.image, nil
+}
+
+// ReadFrom replaces f by the next filter of a stream. It must be blocked or classic, and neither a slice nor a series.
+// Its body is verified.
+func (f *BloomFilter) ReadFrom(r io.Reader) (int64, error) {
+	counted := &counter{r: r}
+	image, err := readImage(counted, false)
+	if err == nil {
+		err = f.take(image)
+	}
+	if err != nil {
+		return counted.n, fmt.Errorf("bloomfile: cannot read: %w", err)
+	}
+	return counted.n, nil
+}
+
+// UnmarshalBinary is ReadFrom for bytes.
+func (f *BloomFilter) UnmarshalBinary(image []byte) error {
+	if err := f.take(append([]byte(nil), image...)); err != nil {
+		return fmt.Errorf("bloomfile: %w", err)
+	}
+	return nil
+}
+
+// take makes f the filter of an image that belongs to it.
+func (f *BloomFilter) take(image []byte) error {
+	l, err := parseLayer(image, false)
+	switch {
+	case err != nil:
+		return err
+	case l.incompat == isSlice:
+		return ErrIsSlice
+	case l.incompat == isLayer:
+		return ErrIsSeries
+	case l.layout > Classic:
+		return ErrLayout
+	}
+	if err := l.verify(context.Background(), 0); err != nil {
+		return err
+	}
+	*f = BloomFilter{*l.result(), image, l.body, counts{l.n, l.flags&flagEstimated != 0, l.watermark}}
+	f.bodySize = l.bodySize
+	return nil
+}
+
+// counter counts the bytes of a stream.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}

@@ -349,7 +349,7 @@ func vectorPositions(v values) string {
 	image, _ := newImage(h)
 	body := h.bodyOf(image)
 	h.add(body, digest)
-	l := &layer{header: *h, body: body, blocks: h.m / 512, count: h.m / 512, good: bitmap{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}}
+	l := &layer{header: *h, body: body, blocks: h.m / 512, count: h.m / 512, good: bitmap{1<<32 - 1, 1<<32 - 1, 1<<32 - 1}, positions: h.k}
 	cells, unit := uint64(8), byte(1)
 	if h.layout == Counting {
 		cells, unit = 2, 15

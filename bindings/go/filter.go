@@ -29,6 +29,7 @@ type contents struct {
 	hashID uint32
 	seed   uint64
 	image  []byte // mapped or in memory
+	single Layout // of a filter that is not a series; otherwise 0
 	one    *layer // the first layer
 	layers []*layer
 
@@ -89,6 +90,9 @@ func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
 		image: image, sticky: &sticky{},
 	}
 	c.plain = c.kind.plain() && c.hashID == xxh3ID
+	if len(layers) == 1 {
+		c.single = first.layout
+	}
 	if err := c.name(o.hash); err != nil {
 		return nil, err
 	}
@@ -199,15 +203,18 @@ func (c *contents) lookup(digest uint64) bool {
 	if atomic.LoadUint32(&c.doubt) != 0 {
 		return true
 	}
-	if c.file == nil {
-		return c.test(digest)
+	if c.file != nil {
+		return c.testMapped(digest)
 	}
-	return c.testMapped(digest)
+	return c.test(digest)
 }
 
 func (c *contents) test(digest uint64) bool {
-	if len(c.layers) == 1 {
-		return c.one.test(digest)
+	switch {
+	case c.single == Blocked:
+		return c.one.testBlocked(digest)
+	case c.single == Classic:
+		return c.one.testClassic(digest)
 	}
 	for _, l := range c.layers {
 		if l.test(digest) {
@@ -217,11 +224,21 @@ func (c *contents) test(digest uint64) bool {
 	return false
 }
 
-// testMapped survives a file that another program cuts.
+// testMapped survives a file that another program cuts. It keeps the mapping until it returns.
 func (c *contents) testMapped(digest uint64) (maybe bool) {
+	whole := false
 	old := debug.SetPanicOnFault(true)
-	defer c.caught(old, &maybe)
-	return c.test(digest) || c.cut()
+	defer func() {
+		if !whole {
+			maybe = true
+			c.caught(recover(), old)
+		}
+		runtime.KeepAlive(c)
+	}()
+	maybe = c.test(digest) || c.cut()
+	debug.SetPanicOnFault(old)
+	whole = true
+	return maybe
 }
 
 // cut reports whether the mapped file became shorter. The kernel shows zeros up to the next page of memory, and faults
@@ -234,18 +251,13 @@ func (c *contents) cut() bool {
 	return true
 }
 
-// caught turns a fault in the mapped file into "maybe". It keeps the mapping alive until the lookup has ended.
-func (c *contents) caught(old bool, maybe *bool) {
-	if fault := recover(); fault != nil {
-		if !c.file.faulted(fault) {
-			debug.SetPanicOnFault(old)
-			panic(fault)
-		}
-		c.fail(ErrChanged)
-		*maybe = true
-	}
+// caught notes a fault in the mapped file. Other panics go on.
+func (c *contents) caught(fault interface{}, old bool) {
 	debug.SetPanicOnFault(old)
-	runtime.KeepAlive(c)
+	if !c.file.faulted(fault) {
+		panic(fault)
+	}
+	c.fail(ErrChanged)
 }
 
 // guard runs work, and returns ErrChanged if the mapped file was cut.
@@ -253,15 +265,19 @@ func (c *contents) guard(work func() error) (err error) {
 	if c.file == nil {
 		return work()
 	}
-	var faulted bool
+	whole := false
 	old := debug.SetPanicOnFault(true)
 	defer func() {
-		if faulted {
+		if !whole {
 			err = ErrChanged
+			c.caught(recover(), old)
 		}
+		runtime.KeepAlive(c)
 	}()
-	defer c.caught(old, &faulted)
-	return work()
+	err = work()
+	debug.SetPanicOnFault(old)
+	whole = true
+	return err
 }
 
 // Err returns the worst error that was found, or nil. It also looks whether another program changed the open file: if

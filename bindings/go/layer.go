@@ -13,17 +13,19 @@ import (
 
 // layer is an open image. body and table may be mapped: their bytes may change or fault, the fields do not.
 type layer struct {
+	// A lookup needs these.
+	body                 []byte
+	blocks, first, count uint64 // blocks of the whole, before the image, of the image
+	good                 bitmap // pages whose checksum was right
+	positions            uint32 // k
+
 	header
 	record
-	head  []byte // a copy of the H bytes
-	image []byte // all bytes, mapped or in memory
-	body  []byte
-	table []byte
-
-	// What a lookup needs, next to each other.
-	blocks, first, count uint64 // of the whole, before the image, of the image
-	good, bad            bitmap // pages whose checksum was right, or wrong
-	firstBad             uint64 // the first page found wrong, or noPage
+	head     []byte // a copy of the H bytes
+	image    []byte // all bytes, mapped or in memory
+	table    []byte
+	bad      bitmap // pages whose checksum was wrong
+	firstBad uint64 // the first page found wrong, or noPage
 }
 
 const noPage = math.MaxUint64
@@ -44,7 +46,7 @@ func parseLayer(b []byte, anyHash bool) (*layer, error) {
 	l := &layer{
 		header: *h, record: *r, head: head, image: b[:h.imageSize()], body: b[h.size:end], table: b[end:h.imageSize()],
 		blocks: h.m / 512, count: h.m / 512, firstBad: noPage,
-		good: newBitmap(h.pages()), bad: newBitmap(h.pages()),
+		good: newBitmap(h.pages()), bad: newBitmap(h.pages()), positions: h.k,
 	}
 	if h.incompat&isSlice != 0 {
 		l.blocks, l.first = h.wholeBlocks, h.firstBlock
@@ -87,18 +89,17 @@ func newBitmap(size uint64) bitmap { return make(bitmap, (size+31)/32) }
 
 func (b bitmap) has(i uint64) bool { return atomic.LoadUint32(&b[i/32])>>(i%32)&1 != 0 }
 
+// hasBit returns 1, and higher bits, if the page of bit x of the body is in the set.
+func (b bitmap) hasBit(x uint64) uint32 {
+	return atomic.LoadUint32(&b[x/8/pageSize/32]) >> (x / 8 / pageSize % 32)
+}
+
 func (b bitmap) add(i uint64) {
 	for {
 		old := atomic.LoadUint32(&b[i/32])
 		if atomic.CompareAndSwapUint32(&b[i/32], old, old|1<<(i%32)) {
 			return
 		}
-	}
-}
-
-func (b bitmap) clear() {
-	for i := range b {
-		atomic.StoreUint32(&b[i], 0)
 	}
 }
 

@@ -27,27 +27,28 @@ func (l *layer) testBlocked(digest uint64) bool {
 	if block >= l.count {
 		return true // a block of another slice
 	}
-	line := (*[64]byte)(l.body[block*64:])
-	if inBlock(line, digest, l.k) {
+	if inBlock((*[64]byte)(l.body[block*64:]), digest, l.positions) {
 		return true
 	}
 	if page := block / 64; !l.good.has(page) {
 		// The bytes may have changed before the check, so look again.
-		return !l.sound(page) || inBlock(line, digest, l.k)
+		return !l.sound(page) || inBlock((*[64]byte)(l.body[block*64:]), digest, l.positions)
 	}
 	return false
 }
 
-// inBlock reports whether all bits of the digest are set. It reads six bits before it branches: they are on one
-// cache line, and a branch for each would be mispredicted.
+// inBlock reports whether all k bits of the digest are set. It reads six bits before it branches: they are on one cache
+// line, and a branch for each would be mispredicted.
 func inBlock(line *[64]byte, g uint64, k uint32) bool {
 	for ; k >= 6; k -= 6 {
 		g *= goldenC
-		a, b, c, d, e, f := g>>55, g>>46&511, g>>37&511, g>>28&511, g>>19&511, g>>10&511
-		if line[a/8]>>(a%8)&(line[b/8]>>(b%8))&(line[c/8]>>(c%8))&
-			(line[d/8]>>(d%8))&(line[e/8]>>(e%8))&(line[f/8]>>(f%8))&1 == 0 {
+		if line[g>>58]>>(g>>55&7)&(line[g>>49&63]>>(g>>46&7))&(line[g>>40&63]>>(g>>37&7))&
+			(line[g>>31&63]>>(g>>28&7))&(line[g>>22&63]>>(g>>19&7))&(line[g>>13&63]>>(g>>10&7))&1 == 0 {
 			return false
 		}
+	}
+	if k == 0 {
+		return true
 	}
 	g *= goldenC
 	all := byte(1)
@@ -58,8 +59,31 @@ func inBlock(line *[64]byte, g uint64, k uint32) bool {
 	return all != 0
 }
 
+// testClassic reads four bits before it branches, so that their cache misses overlap.
 func (l *layer) testClassic(g uint64) bool {
-	for i := l.k; i > 0; i-- {
+	k := l.positions
+	for ; k >= 4; k -= 4 {
+		h := g
+		a, _ := bits.Mul64(h, l.m)
+		h *= goldenC
+		b, _ := bits.Mul64(h, l.m)
+		h *= goldenC
+		c, _ := bits.Mul64(h, l.m)
+		h *= goldenC
+		d, _ := bits.Mul64(h, l.m)
+		if l.body[a/8]>>(a%8)&(l.body[b/8]>>(b%8))&(l.body[c/8]>>(c%8))&(l.body[d/8]>>(d%8))&1 == 0 {
+			if l.good.hasBit(a)&l.good.hasBit(b)&l.good.hasBit(c)&l.good.hasBit(d)&1 != 0 || !l.eachClassic(g, 4) {
+				return false
+			}
+		}
+		g = h * goldenC
+	}
+	return l.eachClassic(g, k)
+}
+
+// eachClassic checks each page before it relies on a zero.
+func (l *layer) eachClassic(g uint64, k uint32) bool {
+	for ; k > 0; k-- {
 		x, _ := bits.Mul64(g, l.m)
 		if l.body[x/8]>>(x%8)&1 == 0 && l.trusted(x/8/pageSize) && l.body[x/8]>>(x%8)&1 == 0 {
 			return false
@@ -70,7 +94,7 @@ func (l *layer) testClassic(g uint64) bool {
 }
 
 func (l *layer) testCounting(g uint64) bool {
-	for i := l.k; i > 0; i-- {
+	for k := l.positions; k > 0; k-- {
 		x, _ := bits.Mul64(g, l.m)
 		shift := x % 2 * 4
 		if l.body[x/2]>>shift&15 == 0 && l.trusted(x/2/pageSize) && l.body[x/2]>>shift&15 == 0 {

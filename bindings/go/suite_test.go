@@ -289,3 +289,11 @@ func TestPipesAndFoldersAreNotOpened(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestReadmeShowsTheExample(t *testing.T) {
+	example := strings.ReplaceAll("\n"+string(readAll(t, "example_test.go")), "\n\t", "\n")
+	block := strings.SplitN(string(readAll(t, "README.md")), "```", 3)[1]
+	if !strings.Contains(example, strings.TrimPrefix(block, "go")) {
+		t.Error("the first code of README.md is not in example_test.go")
+	}
+}

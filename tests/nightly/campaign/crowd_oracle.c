@@ -475,6 +475,21 @@ void check_all(const char *what, const bloomfile_filter *f, const bloomfile_filt
     check_rate(what, f, epoch);
 }
 
+/* Whether a filter has as many keys as were new. A killed process may not have counted its last
+ * keys. */
+static bool counts_all(const struct bloomfile_info *info, unsigned epoch, uint64_t fresh)
+{
+    const bool counting = crowd->plan.layout == BLOOMFILE_LAYOUT_COUNTING;
+    if (info->keys_estimated != 0 ? counting : counting || info->keys == fresh)
+        return true;
+    for (unsigned waits = 0; waits < 30000; waits++) { /* for the record of a kill, as in allow() */
+        if (crowd->over || era(epoch)->killed > 0)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
 void check_counts(const char *what, const bloomfile_filter *f, unsigned epoch)
 {
     const struct bloomfile_info info = info_of(f);
@@ -483,8 +498,7 @@ void check_counts(const char *what, const bloomfile_filter *f, unsigned epoch)
         return;
     for (unsigned w = 0; w < workers(); w++)
         fresh += era(epoch)->progress[w].fresh;
-    const bool counting = crowd->plan.layout == BLOOMFILE_LAYOUT_COUNTING;
-    if (info.keys_estimated != 0 ? !counting : !counting && info.keys != fresh)
+    if (!counts_all(&info, epoch, fresh))
         found("%s has %llu keys%s, but %llu were new", what, (unsigned long long)info.keys,
               info.keys_estimated ? ", estimated" : "", (unsigned long long)fresh);
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;

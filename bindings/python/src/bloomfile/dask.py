@@ -14,7 +14,6 @@ import errno
 import itertools
 import operator
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -31,6 +30,7 @@ from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check
                inspect, join, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
+from .storage import fetch, place, send, version
 
 __all__ = ["build", "contains"]
 
@@ -40,45 +40,6 @@ _MOST_CHUNKS = 100_000  # tasks; Dask takes some 0.2 ms for each
 _PAGE_BITS = 8 * 4096
 _MOST_SLICES = 65536
 _RANGES_BITS = 1 << 40  # of a filter whose slices, a power of two of them, are exact ranges of digests
-
-# ---- storage
-
-
-def _place(path):
-    """(absolute path, None), or (URL, its file system of fsspec). A URL is never taken for the name of a folder."""
-    path = os.fsdecode(path)
-    if not re.match(r"[A-Za-z][\w+.-]*(::[A-Za-z][\w+.-]*)*://", path):
-        return os.path.abspath(path), None
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise ImportError(f"{_printable(path)} is a URL, and without fsspec only paths can be used: pip install 'bloomfile[dask]'") from None
-    storage, place = url_to_fs(path)
-    if not place.rstrip("/") or path.endswith("/"):
-        raise ValueError(f"{_printable(path)} names no file")
-    protocols = [storage.protocol] if isinstance(storage.protocol, str) else storage.protocol
-    return (place, None) if "file" in protocols else (path, storage)
-
-
-def _fetch(url, folder):
-    """A copy of the file in a folder of this machine."""
-    storage = _place(url)[1]
-    copy = os.path.join(folder, url.rpartition("/")[2])
-    storage.get_file(storage._strip_protocol(url), copy)
-    return copy
-
-
-def _send(file, url):
-    storage = _place(url)[1]
-    storage.put_file(file, storage._strip_protocol(url))
-
-
-def _version(url):
-    """Changes when the file at the URL does."""
-    storage = _place(url)[1]
-    storage.invalidate_cache()
-    return storage.ukey(storage._strip_protocol(url))
-
 
 # ---- keys
 
@@ -169,9 +130,9 @@ def _count(hashed):
 def _make(chunks, scratch, number, params, kind):
     """Writes a slice into a file of this attempt's own, and returns the name. A worker that dies leaves it to others."""
     name = f"{number}.{uuid.uuid4().hex}"
-    if _place(scratch)[1] is not None:
+    if place(scratch)[1] is not None:
         with tempfile.TemporaryDirectory() as folder:
-            _send(_write(chunks, os.path.join(folder, name), params, kind), f"{scratch}/{name}")
+            send(_write(chunks, os.path.join(folder, name), params, kind), f"{scratch}/{name}")
         return f"{scratch}/{name}"
     if not os.path.isdir(scratch):
         raise FileNotFoundError(errno.ENOENT, "the folder of the filter is not on storage that all workers share: it is not there",
@@ -348,7 +309,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     leaves a truncated file, which is refused. Two builds that do not replace can both find no file: the later one wins. The
     result is a Filter of a local copy, which pickle does not take to other machines: send the URL.
     """
-    path, storage = _place(path)
+    path, storage = place(path)
     params = {"fpr": fpr, "layout": layout, "bits": bits, "hashes": hashes, "seed": seed, "label": label, "tag": tag,
               "key_kind": key_kind, "threads": threads, "memory": memory, "spool": spool, "over_capacity": True}
     _check(params)
@@ -383,7 +344,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         files = dask.compute(*graph.delayed(made))
         target = path
         if storage is not None:
-            files = [_fetch(file, here) for file in files]
+            files = [fetch(file, here) for file in files]
             target = os.path.join(here, path.rpartition("/")[2])
         infos = [inspect(file).info for file in files]
         keys = sum(info.keys for info in infos)
@@ -393,7 +354,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         if keys == 0 and replace and not allow_empty:
             if storage is not None:
                 with contextlib.suppress(FileNotFoundError):
-                    _fetch(path, here)
+                    fetch(path, here)
             if _is_worth_keeping(target):
                 _check_not_empty(path, keys)
         if not over_capacity:
@@ -405,7 +366,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
                 only.seal_to(target, replace=replace)
         if storage is None:
             return _checked(Filter(path))
-        _send(target, path)
+        send(target, path)
         return _checked(Filter(target))
 
 
@@ -418,12 +379,12 @@ _opening = threading.Lock()
 def _opened(path):
     """One handle for all threads of a process, as long as the path or URL names the same file."""
     with _opening:
-        known, version = _open.get(path, (None, None))
-        remote = _place(path)[1] is not None
-        now = _version(path) if remote else None
-        if known is None or (version != now if remote else known.stale):
+        known, opened = _open.get(path, (None, None))
+        remote = place(path)[1] is not None
+        now = version(path) if remote else None
+        if known is None or (opened != now if remote else known.stale):
             with tempfile.TemporaryDirectory() as here:
-                known = Filter(_fetch(path, here) if remote else path)
+                known = Filter(fetch(path, here) if remote else path)
             _open[path] = known, now
         return known
 
@@ -464,7 +425,7 @@ def contains(keys, path):
 
     Each process maps the file at path once; of a URL, a copy that it fetches again when the file has changed. Damage makes answers True, and is a DamageWarning, which a client hears, too.
     """
-    path = _place(path)[0]
+    path = place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave
     if isinstance(keys, Delayed) or not hasattr(keys, "map_partitions"):
         raise TypeError(f"keys are a bag or a column, not {type(keys)}")

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Paths, and URLs that fsspec knows, for the modules that work on clusters."""
+
+import os
+import re
+
+from .errors import _printable
+
+
+def place(path):
+    """Returns (absolute path, None), or (URL, its file system). A URL is never taken for the name of a folder."""
+    path = os.fsdecode(path)
+    if path.startswith("file:"):
+        path = re.sub("^file:(//)?", "", path)
+    if not re.match(r"[A-Za-z][\w+.-]*(::[A-Za-z][\w+.-]*)*://", path):
+        return os.path.abspath(path), None
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ImportError(f"{_printable(path)} is a URL, and without fsspec only paths can be used: pip install fsspec") from None
+    storage, name = url_to_fs(path)
+    if not name.rstrip("/") or path.endswith("/"):
+        raise ValueError(f"{_printable(path)} names no file")
+    protocols = [storage.protocol] if isinstance(storage.protocol, str) else storage.protocol
+    return (name, None) if "file" in protocols else (path, storage)
+
+
+def fetch(url, folder):
+    """Returns a copy of the file in a folder of this machine."""
+    storage = place(url)[1]
+    copy = os.path.join(folder, url.rpartition("/")[2])
+    storage.get_file(storage._strip_protocol(url), copy)
+    return copy
+
+
+def send(file, url):
+    storage = place(url)[1]
+    storage.put_file(file, storage._strip_protocol(url))
+
+
+def version(url):
+    """Changes when the file at the URL does."""
+    storage = place(url)[1]
+    storage.invalidate_cache()
+    return storage.ukey(storage._strip_protocol(url))

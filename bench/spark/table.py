@@ -19,7 +19,6 @@ import time
 
 JARS = os.environ["SPARK_JARS"]
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "bindings", "spark", "python"))
 FPR = 0.01
 MAPS = 8  # tasks that read the keys, unless the table compares their number
 
@@ -107,15 +106,15 @@ def case_tables(work, rows):
 
 def case_build(work, rows, how, parts=MAPS, slices=None, live=False):
     """Builds a filter of all keys."""
-    import bloomfile_spark
+    import bloomfile.spark
     case = Case(work, rows, driver="6g", live=bool(live))
     keys = case.urls(0, rows, int(parts))
     warm(case)
     begun = time.monotonic()
     if how == "slices":
-        bloomfile_spark.build(keys, "url", case.path(), capacity=rows, fpr=FPR, replace=True, slices=slices and int(slices))
+        bloomfile.spark.build(keys, "url", case.path(), capacity=rows, fpr=FPR, replace=True, slices=slices and int(slices))
         seconds = time.monotonic() - begun
-        asked = bloomfile_spark.maybe_contains(case.path())
+        asked = bloomfile.spark.maybe_contains(case.path())
     else:
         filter_ = keys._jdf.stat().bloomFilter("url", rows, FPR)
         seconds = time.monotonic() - begun
@@ -130,7 +129,7 @@ def case_build(work, rows, how, parts=MAPS, slices=None, live=False):
 
 def case_join(work, rows, how):
     """Counts the rows of log that are not in known."""
-    import bloomfile_spark
+    import bloomfile.spark
     case = Case(work, rows)
     log, known = case.table("log"), case.table("known")
     warm(case)
@@ -140,8 +139,8 @@ def case_join(work, rows, how):
         found = log.join(known, "url", "left_anti").count()
     else:
         if how == "bloomfile":
-            bloomfile_spark.build(known, "url", path, capacity=rows // 10, fpr=FPR, replace=True)
-            bloomfile_spark.register(case.spark, "asked", path)
+            bloomfile.spark.build(known, "url", path, capacity=rows // 10, fpr=FPR, replace=True)
+            bloomfile.spark.register(case.spark, "asked", path)
             maybe = "bloomfile.asked(url)"
         else:
             filter_ = known._jdf.stat().bloomFilter("url", rows // 10, FPR)

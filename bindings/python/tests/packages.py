@@ -109,7 +109,7 @@ class Packages(unittest.TestCase):
         names = [set(zipfile.ZipFile(wheel).namelist()) for wheel in (self.wheel, self.of_tree)]
         self.assertEqual(*names)
         package = {path.relative_to(SOURCE / "bindings/python/src").as_posix() for pattern in ("*.py", "*.pyi", "py.typed")
-                   for path in (SOURCE / "bindings/python/src/bloomfile").glob(pattern)}
+                   for path in (SOURCE / "bindings/python/src/bloomfile").rglob(pattern)}
         self.assertIn("bloomfile/py.typed", package)
         self.assertEqual({name for name in names[0] if not name.startswith(f"bloomfile-{VERSION}.dist-info/")},
                          package | {"bloomfile/_core.abi3.so"})

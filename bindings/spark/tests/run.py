@@ -6,8 +6,7 @@ import sys
 import unittest
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "python")]
-os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # of Python workers, too
+sys.path.insert(0, here)
 
 
 class Result(unittest.TextTestResult):

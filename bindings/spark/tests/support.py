@@ -13,11 +13,23 @@ import unittest
 import pyspark
 from pyspark.sql import SparkSession, functions
 
-JARS = os.environ["SPARK_JARS"]
+JARS = os.environ.get("SPARK_JARS", "")
 TOOLS = os.environ["BLOOMFILE_TOOLS"]
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 CLUSTER = "local-cluster[2,1,2048]"
 HEADER = 4096
+
+# Values of types without keys, and the cast that the error names.
+CASTS = {
+    "1.5D": "CAST(key AS BIGINT) or CAST(key AS STRING)",
+    "1.5": "CAST(key AS BIGINT) or CAST(key AS STRING)",
+    "CAST(1 AS decimal(19,0))": "CAST(key AS BIGINT) or CAST(key AS STRING)",
+    "true": "CAST(key AS INT)",
+    "DATE '2000-01-01'": "unix_date(key)",
+    "TIMESTAMP '2000-01-01 00:00:00'": "unix_micros(key)",
+    "TIMESTAMP_NTZ '2000-01-01 00:00:00'": "CAST(key AS STRING)",
+    "array(1)": "to_json(key)",
+}
 
 OPTIONS = {
     "spark.jars": JARS,
@@ -102,8 +114,21 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class SparkTest(unittest.TestCase):
-    """A session for each class, a folder for each test, in which nothing must be left but what the test names."""
+class Folder(unittest.TestCase):
+    """A folder for each test, and the path of a filter in it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="bloomfile-spark-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = os.path.join(self.folder, "urls.bloom")
+
+    def only(self, *names):
+        """Nothing else is in the folder."""
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+
+class SparkTest(Folder):
+    """A session with the jars for each class."""
 
     master = CLUSTER
     options = {}
@@ -115,12 +140,3 @@ class SparkTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.spark.stop()
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="bloomfile-spark-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.path = os.path.join(self.folder, "urls.bloom")
-
-    def only(self, *names):
-        """Nothing else is in the folder."""
-        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))

@@ -3,12 +3,14 @@
 
 import glob
 import os
+import re
 import unittest
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions
 
-from bloomfile_spark import Error, build, maybe_contains, register
-from support import HEADER, SparkTest, read, start, urls
+from bloomfile.spark import Error, build, maybe_contains, register
+from support import CASTS, HEADER, SparkTest, read, start, urls
 
 N = 200_000
 
@@ -76,10 +78,10 @@ class Ask(SparkTest):
         path = os.path.join(self.folder, "ids.bloom")
         build(self.keys, "id", path, capacity=N)
         in_ids, in_urls = register(self.spark, "in_ids", path), register(self.spark, "in_urls", self.path)
-        for asked, column in (in_ids, "url"), (in_urls, "id"):
-            with self.assertRaisesRegex(Exception, "its keys are of another kind"):
+        for asked, column, cast in (in_ids, "url", "BIGINT"), (in_urls, "id", "STRING"):
+            with self.assertRaisesRegex(AnalysisException, rf"its keys are of another kind .*: write CAST\(key AS {cast}\)"):
                 self.keys.select(asked(column))  # not collected
-            with self.assertRaisesRegex(Exception, "its keys are of another kind"):
+            with self.assertRaisesRegex(Exception, rf"its keys are of another kind .*: write CAST\(key AS {cast}\)"):
                 self.keys.where(f"{asked.name}({column})").count()
         with self.assertRaisesRegex(Exception, "its keys are of another kind"):
             self.keys.where(in_ids(functions.col("url").cast("binary"))).count()
@@ -102,8 +104,9 @@ class Ask(SparkTest):
 
     def test_other_types_are_refused(self):
         asked = register(self.spark, "in_urls", self.path)
-        with self.assertRaisesRegex(Exception, "keys are strings .* not double"):
-            self.spark.range(1).select(asked(functions.lit(1.5)))
+        for value, cast in CASTS.items():
+            with self.assertRaisesRegex(AnalysisException, f"keys are strings, .*: write {re.escape(cast)}"):
+                self.spark.range(1).select(asked(functions.expr(value)))
         with self.assertRaisesRegex(Exception, "takes one key, not 2"):
             self.spark.sql("SELECT bloomfile.in_urls('a', 'b')")
         with self.assertRaisesRegex(Exception, "keys are strings"):
@@ -126,10 +129,36 @@ class Ask(SparkTest):
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         self.assertEqual(asked.damage(), [])
 
-    def test_names_of_their_own(self):
-        asked = maybe_contains(self.path)
-        self.assertRegex(asked.name, "^filter_[0-9a-f]{32}$")
-        self.assertNotEqual(maybe_contains(self.path).name, asked.name)
+    def test_decimals_without_fraction_are_integers(self):
+        path = os.path.join(self.folder, "ids.bloom")
+        build(self.keys.select(functions.col("id").cast("decimal(18,0)").alias("n")), "n", path, capacity=N)
+        asked = register(self.spark, "in_ids", path)
+        self.assertEqual(self.keys.where(asked("id")).count(), N)
+        self.assertEqual(self.keys.where(asked(functions.col("id").cast("decimal(9,0)"))).count(), N)
+        self.assertEqual(self.keys.where("in_ids(CAST(id AS decimal(9,0)))").count(), N)
+
+    def test_calls_for_one_file_share_a_function(self):
+        before = self.functions()
+        for _ in range(10):
+            asked = maybe_contains(self.path)
+        self.assertEqual(len(self.functions() - before), 1)
+        self.assertEqual(asked.name, "maybe_contains[urls.bloom]")
+        self.assertEqual(self.keys.select(asked("url")).columns, ["maybe_contains[urls.bloom](url)"])
+        asked.unregister()
+        self.assertEqual(self.functions(), before)
+
+    def functions(self):
+        catalog = self.spark._jvm.io.github.bloomfile.spark.FilterCatalog()
+        nowhere = self.spark.sparkContext._gateway.new_array(self.spark._jvm.java.lang.String, 0)
+        return {found.name() for found in catalog.listFunctions(nowhere)}
+
+    def test_unregistered_names_are_gone(self):
+        asked = register(self.spark, "in_urls", self.path)
+        self.assertTrue(self.spark.catalog.functionExists("in_urls"))
+        asked.unregister()
+        self.assertFalse(self.spark.catalog.functionExists("in_urls"))
+        with self.assertRaisesRegex(AnalysisException, "bloomfile.*in_urls"):
+            self.spark.sql("SELECT bloomfile.in_urls('a')")
 
     def test_files_of_one_name(self):
         other = os.path.join(self.folder, "other")

@@ -14,7 +14,7 @@ import unittest
 
 from pyspark.sql import functions
 
-from bloomfile_spark import Error, build
+from bloomfile.spark import Error, build
 from support import ROUNDS, Cluster, SparkTest, read, reference, start, urls
 
 N = 300_000

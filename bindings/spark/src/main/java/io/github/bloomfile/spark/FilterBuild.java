@@ -19,6 +19,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -247,7 +248,7 @@ public final class FilterBuild {
             return column.as(Encoders.BINARY()).javaRDD().flatMap(KeyHash::digestsIn)
                     .mapPartitionsToPair(new ShareOut<>(KeyHash.ofDigests(), parts, bits));
         }
-        if (type == KeyType.NUMBER) {
+        if (type.stored() == DataTypes.LongType) {
             return column.as(Encoders.LONG()).javaRDD()
                     .mapPartitionsToPair(new ShareOut<>(KeyHash.ofLongs(seed), parts, bits));
         }

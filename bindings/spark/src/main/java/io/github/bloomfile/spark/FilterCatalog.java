@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -34,9 +35,25 @@ public final class FilterCatalog implements FunctionCatalog {
     public FilterCatalog() {
     }
 
+    /** Makes a filter known. Those of applications that have ended are forgotten. */
     static void put(SparkSession spark, String name, SharedFilter filter) {
-        FILTERS.put(name.toLowerCase(Locale.ROOT), filter);
+        FILTERS.values().removeIf(old -> !old.application().equals(filter.application()));
+        FILTERS.put(key(name), filter);
         spark.conf().set("spark.sql.catalog." + NAME, FilterCatalog.class.getName());
+    }
+
+    /** The filter of a name in an application, or null. */
+    static SharedFilter get(SparkSession spark, String name) {
+        SharedFilter found = FILTERS.get(key(name));
+        return found != null && found.application().equals(spark.sparkContext().applicationId()) ? found : null;
+    }
+
+    static void remove(String name) {
+        FILTERS.remove(key(name));
+    }
+
+    private static String key(String name) {
+        return name.toLowerCase(Locale.ROOT);
     }
 
     @Override
@@ -56,40 +73,39 @@ public final class FilterCatalog implements FunctionCatalog {
 
     @Override
     public UnboundFunction loadFunction(Identifier identifier) throws NoSuchFunctionException {
-        SharedFilter filter = FILTERS.get(identifier.name().toLowerCase(Locale.ROOT));
+        SharedFilter filter = FILTERS.get(key(identifier.name()));
         if (filter == null || identifier.namespace().length > 0) {
             throw new NoSuchFunctionException(identifier);
         }
-        return new Unbound(identifier.name(), filter);
+        return new Unbound(filter);
     }
 
     private static final class Unbound implements UnboundFunction {
         private static final long serialVersionUID = 1;
 
-        private final String name;
         private final SharedFilter filter;
 
-        Unbound(String name, SharedFilter filter) {
-            this.name = name;
+        Unbound(SharedFilter filter) {
             this.filter = filter;
         }
 
         @Override
         public BoundFunction bind(StructType arguments) {
             if (arguments.length() != 1) {
-                throw new UnsupportedOperationException(name + "() takes one key, not " + arguments.length());
+                throw new UnsupportedOperationException(filter.name() + "() takes one key, not " + arguments.length());
             }
             DataType given = arguments.fields()[0].dataType();
             if (given.equals(DataTypes.NullType)) {
-                return new OfBytes(name, filter);
+                return new OfBytes(filter);
             }
             try {
                 KeyType type = KeyType.of(given);
-                filter.filter().checkKeys(type.kind());
+                filter.checkKeys(type);
                 switch (type) {
-                    case STRING: return new OfStrings(name, filter);
-                    case BINARY: return new OfBytes(name, filter);
-                    default: return new OfNumbers(name, filter);
+                    case STRING: return new OfStrings(filter);
+                    case BINARY: return new OfBytes(filter);
+                    case DECIMAL: return new OfDecimals(filter, given);
+                    default: return new OfNumbers(filter);
                 }
             } catch (IllegalArgumentException refused) {
                 throw new UnsupportedOperationException(refused.getMessage());
@@ -103,7 +119,7 @@ public final class FilterCatalog implements FunctionCatalog {
 
         @Override
         public String name() {
-            return name;
+            return filter.name();
         }
     }
 
@@ -112,18 +128,16 @@ public final class FilterCatalog implements FunctionCatalog {
         private static final long serialVersionUID = 1;
 
         final SharedFilter filter;
-        private final String name;
-        private final KeyType type;
+        private final DataType type;
 
-        Bound(String name, SharedFilter filter, KeyType type) {
-            this.name = name;
+        Bound(SharedFilter filter, DataType type) {
             this.filter = filter;
             this.type = type;
         }
 
         @Override
         public DataType[] inputTypes() {
-            return new DataType[] {type.asked()};
+            return new DataType[] {type};
         }
 
         @Override
@@ -133,17 +147,17 @@ public final class FilterCatalog implements FunctionCatalog {
 
         @Override
         public String name() {
-            return name;
+            return filter.name();
         }
 
         @Override
         public String canonicalName() {
-            return NAME + "." + filter.identity() + "." + type;
+            return NAME + "." + filter.identity() + "." + type.catalogString();
         }
 
         @Override
         public String toString() {
-            return name;
+            return filter.name();
         }
     }
 
@@ -151,8 +165,8 @@ public final class FilterCatalog implements FunctionCatalog {
     public static final class OfStrings extends Bound {
         private static final long serialVersionUID = 1;
 
-        OfStrings(String name, SharedFilter filter) {
-            super(name, filter, KeyType.STRING);
+        OfStrings(SharedFilter filter) {
+            super(filter, KeyType.STRING.asked());
         }
 
         /**
@@ -178,8 +192,8 @@ public final class FilterCatalog implements FunctionCatalog {
     public static final class OfBytes extends Bound {
         private static final long serialVersionUID = 1;
 
-        OfBytes(String name, SharedFilter filter) {
-            super(name, filter, KeyType.BINARY);
+        OfBytes(SharedFilter filter) {
+            super(filter, KeyType.BINARY.asked());
         }
 
         /**
@@ -197,8 +211,8 @@ public final class FilterCatalog implements FunctionCatalog {
     public static final class OfNumbers extends Bound {
         private static final long serialVersionUID = 1;
 
-        OfNumbers(String name, SharedFilter filter) {
-            super(name, filter, KeyType.NUMBER);
+        OfNumbers(SharedFilter filter) {
+            super(filter, KeyType.NUMBER.asked());
         }
 
         /**
@@ -209,6 +223,25 @@ public final class FilterCatalog implements FunctionCatalog {
          */
         public boolean invoke(long key) {
             return filter.ask(key);
+        }
+    }
+
+    /** Of decimals. Public for the code that Spark generates. */
+    public static final class OfDecimals extends Bound {
+        private static final long serialVersionUID = 1;
+
+        OfDecimals(SharedFilter filter, DataType type) {
+            super(filter, type);
+        }
+
+        /**
+         * Called by Spark.
+         *
+         * @param key a number without a fraction, or null
+         * @return false, true or null
+         */
+        public Boolean invoke(Decimal key) {
+            return key == null ? null : filter.ask(key.toLong());
         }
     }
 }

@@ -3,12 +3,12 @@ package io.github.bloomfile.spark;
 
 import java.io.IOException;
 import java.util.List;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.util.CollectionAccumulator;
 
 /**
  * A filter as a function of SQL and of columns: false if a key is certainly not in the filter, true if it may be, null
@@ -27,12 +27,38 @@ import org.apache.spark.util.CollectionAccumulator;
  * <p>Keys are strings (as UTF-8), binary (as it is) and integers of any size (8 bytes, little-endian). Thread-safe.
  */
 public final class FilterFunction {
-    private final String name;
-    private final CollectionAccumulator<String> damage;
+    private final SparkSession spark;
+    private final String catalogName;
+    private final boolean inSession;
+    private final SharedFilter filter;
 
-    private FilterFunction(String name, CollectionAccumulator<String> damage) {
-        this.name = name;
-        this.damage = damage;
+    private FilterFunction(SparkSession spark, String catalogName, boolean inSession, SharedFilter filter) {
+        this.spark = spark;
+        this.catalogName = catalogName;
+        this.inSession = inSession;
+        this.filter = filter;
+    }
+
+    /**
+     * The filter as a function of columns, without a name of its own in SQL. Plans and columns have the name of the file. All calls
+     * for the same content share one function.
+     *
+     * @param spark the session
+     * @param path the filter, as in {@link #register(SparkSession, String, String)}
+     * @param strict whether a query fails when a lookup meets damage, rather than go on with true for what may be there
+     * @return the function
+     * @throws IOException if the file cannot be read or is not a sealed filter
+     */
+    public static FilterFunction of(SparkSession spark, String path, boolean strict) throws IOException {
+        String sha256 = SharedFilter.identify(spark, path);
+        String display = "maybe_contains[" + new Path(path).getName() + "]";
+        String catalogName = "filter_" + sha256.substring(0, 32) + (strict ? "_strict" : "");
+        SharedFilter filter = FilterCatalog.get(spark, catalogName);
+        if (filter == null || !filter.name().equals(display)) {
+            filter = SharedFilter.publish(spark, display, path, sha256, strict);
+            FilterCatalog.put(spark, catalogName, filter);
+        }
+        return new FilterFunction(spark, catalogName, false, filter);
     }
 
     /**
@@ -71,12 +97,23 @@ public final class FilterFunction {
             throw new IllegalArgumentException("cannot register " + path + " as '" + name
                     + "': a name is letters, digits and _");
         }
-        CollectionAccumulator<String> damage = spark.sparkContext().collectionAccumulator("damage of " + path);
-        SharedFilter filter = SharedFilter.publish(spark, path, strict, damage);
-        filter.filter();
+        SharedFilter filter = SharedFilter.publish(spark, name, path, SharedFilter.identify(spark, path), strict);
         FilterCatalog.put(spark, name, filter);
         spark.udf().register(name, (UDF1<Object, Boolean>) filter::ask, DataTypes.BooleanType);
-        return new FilterFunction(name, damage);
+        return new FilterFunction(spark, name, true, filter);
+    }
+
+    /**
+     * Removes the function's names, and forgets the filter. Columns that are not analysed yet fail then; queries under way go on.
+     * A function of {@link #of} is shared by all calls for the same content.
+     */
+    public void unregister() {
+        if (FilterCatalog.get(spark, catalogName) == filter) {
+            FilterCatalog.remove(catalogName);
+            if (inSession) {
+                spark.sql("DROP TEMPORARY FUNCTION IF EXISTS " + catalogName);
+            }
+        }
     }
 
     /**
@@ -87,7 +124,7 @@ public final class FilterFunction {
      * @return a column of true, false, and null where the key is null
      */
     public Column maybeContains(Column key) {
-        return functions.call_function(FilterCatalog.NAME + "." + name, key);
+        return functions.call_function(FilterCatalog.NAME + "." + catalogName, key).as(name() + "(" + key + ")");
     }
 
     /**
@@ -97,15 +134,15 @@ public final class FilterFunction {
      * @return a copy
      */
     public List<String> damage() {
-        return List.copyOf(damage.value());
+        return List.copyOf(filter.damage().value());
     }
 
     /**
-     * The name in SQL.
+     * The name in SQL, or in plans if there is none in SQL.
      *
      * @return as it was registered
      */
     public String name() {
-        return name;
+        return filter.name();
     }
 }

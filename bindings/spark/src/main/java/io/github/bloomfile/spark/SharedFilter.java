@@ -8,6 +8,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
+import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -57,51 +58,84 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     /** What Spark sends to executors already: an application and a file. */
     private static final Set<String> SENT = ConcurrentHashMap.newKeySet();
 
+    private final String name;
+    private final String application;
     private final String path;
     private final String sha256;
-    private final boolean shipped;
+    /** Whether Spark brings the file to executors. Not before it has it. */
+    private boolean shipped;
     private final boolean strict;
     private final Broadcast<Storage> storage;
     private final CollectionAccumulator<String> damage;
     private transient volatile Filter filter;
     private transient volatile boolean told;
+    private transient volatile boolean checked;
     private transient int positives;
 
-    private SharedFilter(String path, String sha256, boolean shipped, boolean strict, Broadcast<Storage> storage,
-            CollectionAccumulator<String> damage) {
+    private SharedFilter(String name, SparkContext context, String path, String sha256, boolean strict) {
+        this.name = name;
         this.path = path;
         this.sha256 = sha256;
-        this.shipped = shipped;
         this.strict = strict;
-        this.storage = storage;
-        this.damage = damage;
+        application = context.applicationId();
+        damage = context.collectionAccumulator("damage of " + path);
+        storage = JavaSparkContext.fromSparkContext(context).broadcast(new Storage(context.hadoopConfiguration()));
+    }
+
+    /** The SHA-256 of a file, by which filters are known. */
+    static String identify(SparkSession spark, String path) throws IOException {
+        Storage here = new Storage(spark.sparkContext().hadoopConfiguration());
+        Path source = new Path(path);
+        return HostFiles.sha256(here.of(source).open(source), OutputStream.nullOutputStream());
     }
 
     /**
      * On the driver: makes the file available to all executors, those to come too.
      *
+     * @param name of the function in plans
+     * @param sha256 from {@link #identify}
      * @throws IOException if it cannot be read
      */
-    static SharedFilter publish(SparkSession spark, String path, boolean strict, CollectionAccumulator<String> damage)
+    static SharedFilter publish(SparkSession spark, String name, String path, String sha256, boolean strict)
             throws IOException {
         SparkContext context = spark.sparkContext();
-        JavaSparkContext java = JavaSparkContext.fromSparkContext(context);
-        Storage here = new Storage(context.hadoopConfiguration());
         Path source = new Path(path);
-        source = here.of(source).makeQualified(source);
-        boolean ship = "file".equals(source.toUri().getScheme());
-        String sha256 = HostFiles.sha256(here.of(source).open(source), OutputStream.nullOutputStream());
-        SharedFilter result = new SharedFilter(source.toString(), sha256, false, strict, java.broadcast(here), damage);
-        if (!ship) {
-            return result;
+        source = new Storage(context.hadoopConfiguration()).of(source).makeQualified(source);
+        SharedFilter result = new SharedFilter(name, context, source.toString(), sha256, strict);
+        if ("file".equals(source.toUri().getScheme())) {
+            // Under a name that says what is in it: Spark takes one file of a name, and executors that come later get
+            // what is there by then. The file that is shared on this host stays as it is.
+            java.nio.file.Path kept = HostFiles.keep(sha256, result);
+            if (SENT.add(context.applicationId() + " " + sha256)) {
+                context.addFile(kept.toUri().toString());
+            }
+            result.shipped = true;
         }
-        // Under a name that says what is in it: Spark takes one file of a name, and executors that come later get
-        // what is there by then. The file that is shared on this host stays as it is.
-        java.nio.file.Path kept = HostFiles.keep(sha256, result);
-        if (SENT.add(context.applicationId() + " " + sha256)) {
-            context.addFile(kept.toUri().toString());
+        result.filter();
+        return result;
+    }
+
+    String name() {
+        return name;
+    }
+
+    String application() {
+        return application;
+    }
+
+    CollectionAccumulator<String> damage() {
+        return damage;
+    }
+
+    /** Throws if no key of a type fits the filter. The text names the cast that makes it fit. */
+    void checkKeys(KeyType type) {
+        try {
+            filter().checkKeys(type.kind());
+        } catch (IllegalArgumentException misfit) {
+            String kind = filter().info().keyKind();
+            throw new IllegalArgumentException(path + ": its keys are of another kind (filter: " + kind + ", key: "
+                    + type.kind() + "): write " + type.remedy(kind), misfit);
         }
-        return new SharedFilter(source.toString(), sha256, true, strict, result.storage, damage);
     }
 
     String identity() {
@@ -135,16 +169,30 @@ final class SharedFilter implements Serializable, HostFiles.Source {
             return ask((byte[]) key, 0, ((byte[]) key).length);
         }
         if (key instanceof Long || key instanceof Integer || key instanceof Short || key instanceof Byte) {
+            check(KeyType.NUMBER);
             return ask(((Number) key).longValue());
         }
+        if (key instanceof BigDecimal && ((BigDecimal) key).scale() == 0) {
+            check(KeyType.DECIMAL);
+            return ask(((BigDecimal) key).longValueExact());
+        }
         if (key instanceof String) {
+            check(KeyType.STRING);
             // Spark has put U+FFFD for bytes that are no UTF-8, and nobody knows them any more.
             byte[] bytes = ((String) key).getBytes(StandardCharsets.UTF_8);
             boolean maybe = askText(bytes, 0, bytes.length);
             return maybe || ((String) key).indexOf(0xFFFD) >= 0;
         }
         throw new IllegalArgumentException("cannot query " + path + " for a " + key.getClass().getName()
-                + ": keys are strings, binary or integers (cast it the same way as when building)");
+                + ": keys are strings, binary or integers. bloomfile." + name + "(key) names the cast");
+    }
+
+    /** The first key of a process has its type checked. All have the same. */
+    private void check(KeyType type) {
+        if (!checked) {
+            checkKeys(type);
+            checked = true;
+        }
     }
 
     boolean ask(long number) {

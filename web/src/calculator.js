@@ -105,7 +105,7 @@ function drawRates(plans, { keys, target, layout }) {
   const chosen = plans[layout];
   const widest = 1.5 * (chosen?.perKey ?? 40);
   const most = CURVE_WIDTHS.find((bits) => bits >= widest) ?? widest;
-  const lowest = Math.floor(Math.log10(target)) - 1;
+  const lowest = Math.max(-30, Math.floor(Math.log10(target)) - 1);
   const axes = {
     x: { min: 0, max: most, log: false, label: "bits per key",
       ticks: [0, 1, 2, 3, 4].map((i) => [(most * i) / 4, String((most * i) / 4)]) },

@@ -23,9 +23,10 @@ function describe(filter) {
   };
 }
 
-function imageOf(layer, info) {
-  return { layout: info.layout, m: info.m, k: info.k, n: info.n, ones: info.ones, pages: info.pages, bodyStart: layer.body,
-    bodySize: info.bodySize };
+/** What measure() needs. `ones` is the counted number: a damaged header may have any number. */
+function imageOf(layer, info, { ones }) {
+  const { layout, m, k, bodySize } = info;
+  return { layout, m, k, ones, bodyStart: layer.body, bodySize };
 }
 
 function sumUp(info, parts) {
@@ -66,7 +67,7 @@ export class FilterFile {
     });
     const parts = [];
     for (const [number, layer] of this.filter.layers.entries()) {
-      const image = imageOf(layer, this.info.layers[number]);
+      const image = imageOf(layer, this.info.layers[number], result.layers[number]);
       parts.push(await measure(this.file, image, { signal,
         progress: (share) => progress(0.5 + (number + share) / (2 * this.filter.layers.length)) }));
     }

@@ -30,6 +30,7 @@ async function readBody(entry) {
   } catch (error) {
     if (error.name !== "AbortError") entry.error = error;
   }
+  if (mine !== aborter && entry === current) return; // it was started again
   entry.progress = null;
   if (entry === current) showReport(entry);
 }

@@ -6,7 +6,7 @@ import { pieces } from "./blob.js";
 import { BlockFolds, CellFolds } from "./folding.js";
 import { ribbonHead } from "./ribbon.js";
 
-export const MAP_CELLS = 128 * 64;
+const MAP_CELLS = 128 * 64;
 
 /** The map: the body in equal parts of at least one unit each. A unit is 512 bits or counters; in ribbon, a page. */
 class FillMap {
@@ -122,7 +122,8 @@ function addPage(total, head, share) {
 async function measureRibbon(body, image) {
   const allLines = image.m / 512;
   const map = new FillMap(Math.ceil(allLines / 64));
-  const total = { rate: 0, keys: 0, unsolved: 0, reseeded: 0, enlarged: 0, pages: map.units, groups: new Range(), columns: new Range() };
+  const total = { rate: 0, keys: 0, unsolved: 0, reseeded: 0, enlarged: 0, pages: map.units };
+  Object.assign(total, { groups: new Range(), columns: new Range() });
   let page = 0;
   for await (const piece of body) {
     const view = new DataView(piece.buffer);

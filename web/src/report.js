@@ -88,7 +88,7 @@ export function showProgress(entry) {
   byId("work-bar").value = entry.progress ?? 0;
   byId("work-label").textContent = `Reading ${bytes(entry.file.size)}`;
   byId("actions").hidden = !entry.filter || entry.result !== null || entry.progress !== null;
-  byId("verify").textContent = `Verify the body (reads ${bytes(entry.file.size)})`;
+  byId("verify").textContent = `Verify the body (reads ${bytes(entry.file.size)} twice)`;
 }
 
 export function showReport(entry) {

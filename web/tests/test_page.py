@@ -245,7 +245,8 @@ class Numbers(Page):
                 self.compare(GOLDEN / row["file"])
 
     def test_fold_plan_is_that_of_bffold(self):
-        for row in self.golden_files():
+        # bffold estimates the number of keys of reserved-*.bloom, where bfinspect takes the recorded number.
+        for row in [row for row in self.golden_files() if not row["file"].startswith("reserved-")]:
             lines = tool("bffold", "--dry-run", GOLDEN / row["file"]).splitlines()
             expected = [line.replace("*", " ").split()[:6] for line in lines if re.match(r"[* ] +\d+ ", line)]
             self.choose(GOLDEN / row["file"])

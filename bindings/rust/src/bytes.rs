@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! Little-endian integers at an offset of a slice that is long enough.
 
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(word)
 }
 
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);

@@ -16,8 +16,10 @@ use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::path::Path;
 
-/// How many lookups of a batch are fetched ahead. A power of two.
-const AHEAD: usize = 64;
+/// How many keys are hashed before they are looked up.
+const BATCH: usize = 256;
+/// How many lookups are fetched before they are done, in layouts other than blocked.
+const FETCHED: usize = 64;
 
 /// How a filter answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,7 +243,16 @@ impl<'a> Filter<'a> {
             answers.fill(true);
             return keys.len();
         }
-        self.batch(|i| self.digest(keys[i].as_ref()), answers)
+        let mut digests = [0; BATCH];
+        let batches = keys.chunks(BATCH).zip(answers.chunks_mut(BATCH));
+        let look_up = |(keys, answers): (&[K], &mut [bool])| {
+            let digests = &mut digests[..keys.len()];
+            for (digest, key) in digests.iter_mut().zip(keys) {
+                *digest = self.digest(key.as_ref());
+            }
+            self.contains_digests(digests, answers)
+        };
+        batches.map(look_up).sum()
     }
 
     /// Looks up many digests, as [`Filter::contains_many`] does keys.
@@ -251,42 +262,28 @@ impl<'a> Filter<'a> {
     /// If the two slices differ in length.
     pub fn contains_digests(&self, digests: &[u64], answers: &mut [bool]) -> usize {
         assert_eq!(digests.len(), answers.len(), "one answer for each digest");
-        self.batch(|i| digests[i], answers)
-    }
-
-    /// Looks up `answers.len()` digests, of which each is fetched `AHEAD` lookups before its turn.
-    fn batch(&self, digest: impl Fn(usize) -> u64, answers: &mut [bool]) -> usize {
-        let mut ring = [0; AHEAD];
-        let size = answers.len();
-        let mut hits = 0;
-        for i in 0..size + AHEAD {
-            if i >= AHEAD {
-                let hit = self.contains_digest(ring[i % AHEAD]);
-                answers[i - AHEAD] = hit;
-                hits += usize::from(hit);
+        let container = &self.container;
+        match self.mode {
+            Mode::Blocked => self.first.blocked_many(container, digests, answers, &self.fault),
+            Mode::General => {
+                let batches = digests.chunks(FETCHED).zip(answers.chunks_mut(FETCHED));
+                batches.for_each(|(digests, answers)| self.fetched(digests, answers));
             }
-            if i < size {
-                ring[i % AHEAD] = digest(i);
-                self.prefetch(ring[i % AHEAD]);
-            }
-            if i >= AHEAD / 2 {
-                self.prefetch_second(ring[(i - AHEAD / 2) % AHEAD]);
-            }
+            Mode::Unnamed => answers.fill(true),
         }
-        hits
+        answers.iter().filter(|&&answer| answer).count()
     }
 
-    #[inline]
-    fn prefetch(&self, digest: u64) {
-        for part in self.parts() {
-            part.prefetch(&self.container, digest);
+    /// Looks up a few digests, whose bytes are fetched first.
+    fn fetched(&self, digests: &[u64], answers: &mut [bool]) {
+        for &digest in digests {
+            self.parts().for_each(|part| part.prefetch(&self.container, digest));
         }
-    }
-
-    #[inline]
-    fn prefetch_second(&self, digest: u64) {
-        if self.mode == Mode::General {
+        for &digest in digests {
             self.first.prefetch_second(&self.container, digest);
+        }
+        for (&digest, answer) in digests.iter().zip(answers) {
+            *answer = self.any_part(digest);
         }
     }
 

@@ -21,6 +21,7 @@ mod image;
 mod info;
 #[cfg(feature = "std")]
 mod join;
+mod kernel;
 #[cfg(feature = "mmap")]
 mod mapping;
 mod pages;

@@ -19,16 +19,25 @@ pub(crate) enum State {
     Wrong,
 }
 
+/// A number of doubts that never becomes 0 again.
+const FOR_EVER: usize = 1 << (usize::BITS - 1);
+
 #[derive(Debug)]
 pub(crate) struct Pages {
     words: Vec<AtomicUsize>,
+    /// How many pages were not found right. If it is 0, lookups skip `words`.
+    doubts: AtomicUsize,
 }
 
 impl Pages {
     pub(crate) fn new(pages: usize) -> Self {
-        Pages { words: (0..pages.div_ceil(IN_WORD)).map(|_| AtomicUsize::new(0)).collect() }
+        Pages {
+            words: (0..pages.div_ceil(IN_WORD)).map(|_| AtomicUsize::new(0)).collect(),
+            doubts: AtomicUsize::new(pages),
+        }
     }
 
+    #[inline]
     fn bits(&self, page: usize) -> usize {
         match self.words.get(page / IN_WORD) {
             Some(word) => word.load(Ordering::Acquire) >> (2 * (page % IN_WORD)) & 3,
@@ -37,9 +46,14 @@ impl Pages {
     }
 
     /// Whether a zero bit of the page can be relied on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_right(&self, page: usize) -> bool {
-        self.bits(page) == RIGHT
+        self.are_all_right() || self.bits(page) == RIGHT
+    }
+
+    #[inline(always)]
+    pub(crate) fn are_all_right(&self) -> bool {
+        self.doubts.load(Ordering::Acquire) == 0
     }
 
     pub(crate) fn state(&self, page: usize) -> State {
@@ -54,7 +68,11 @@ impl Pages {
     pub(crate) fn record(&self, page: usize, right: bool) -> bool {
         if let Some(word) = self.words.get(page / IN_WORD) {
             let bit = if right { RIGHT } else { WRONG };
-            word.fetch_or(bit << (2 * (page % IN_WORD)), Ordering::AcqRel);
+            let shift = 2 * (page % IN_WORD);
+            let before = word.fetch_or(bit << shift, Ordering::AcqRel) >> shift & 3;
+            if right && before == 0 {
+                self.doubts.fetch_sub(1, Ordering::AcqRel);
+            }
         }
         self.is_right(page)
     }
@@ -64,5 +82,6 @@ impl Pages {
         for word in &self.words {
             word.fetch_or(ALL_WRONG, Ordering::AcqRel);
         }
+        self.doubts.fetch_or(FOR_EVER, Ordering::AcqRel);
     }
 }

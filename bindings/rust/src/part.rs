@@ -4,9 +4,10 @@
 use crate::bytes::crc32;
 use crate::error::{Error, Result};
 use crate::fault::Fault;
-use crate::hash::{cells, mulhi, C};
+use crate::hash::{cells, mulhi};
 use crate::image::Image;
 use crate::info::{Layout, PAGE};
+use crate::kernel::{self, blocks_of, Block, Blocks, Level};
 use crate::pages::{Pages, State};
 use crate::prefetch::prefetch;
 use crate::ribbon::{self, LINE};
@@ -23,6 +24,7 @@ pub(crate) struct Part {
     whole_blocks: u64,
     k: u32,
     layout: Layout,
+    level: Level,
     pages: Pages,
     pub image: Image,
 }
@@ -41,6 +43,7 @@ impl Part {
             whole_blocks,
             k: image.info.k,
             layout: image.info.layout,
+            level: Level::best(),
             pages: Pages::new(image.pages()),
             image,
         }
@@ -63,7 +66,7 @@ impl Part {
 
     /// The bytes of a block or line, if this body has it.
     #[inline]
-    fn block<'c>(&self, container: &'c [u8], block: u64) -> Option<&'c [u8; LINE]> {
+    fn block<'c>(&self, container: &'c [u8], block: u64) -> Option<&'c Block> {
         if block >= self.blocks {
             return None;
         }
@@ -74,10 +77,34 @@ impl Part {
     pub(crate) fn blocked_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
         let number = self.block_of(digest);
         match self.block(container, number) {
-            Some(block) if !block_has(block, digest, self.k) => {
+            Some(block) if !kernel::has(self.level, block, digest, self.k) => {
                 !self.relies_on(container, number as usize / (PAGE / LINE), fault)
             }
             _ => true,
+        }
+    }
+
+    /// Looks up many digests in the layout blocked.
+    pub(crate) fn blocked_many(
+        &self,
+        container: &[u8],
+        digests: &[u64],
+        answers: &mut [bool],
+        fault: &Fault,
+    ) {
+        let blocks = Blocks {
+            body: blocks_of(self.image.body(container), self.blocks as usize),
+            first: self.first_block,
+            whole: self.whole_blocks,
+            k: self.k,
+        };
+        kernel::many(self.level, &blocks, digests, answers);
+        if self.pages.are_all_right() {
+            return;
+        }
+        for (&digest, answer) in digests.iter().zip(answers) {
+            let page = self.block_of(digest) as usize / (PAGE / LINE);
+            *answer = *answer || !self.relies_on(container, page, fault);
         }
     }
 
@@ -93,7 +120,7 @@ impl Part {
 
     fn ribbon_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
         let page = self.block_of(digest) as usize / (PAGE / LINE);
-        ribbon::maybe(self.ribbon_page(container, page), digest)
+        kernel::ribbon(self.level, self.ribbon_page(container, page), digest)
             || !self.relies_on(container, page, fault)
     }
 
@@ -198,39 +225,4 @@ impl Part {
         prefetch(container, at);
         prefetch(container, at + LINE);
     }
-}
-
-/// Whether all bits of a digest in its block are one.
-#[inline]
-fn block_has(block: &[u8; LINE], digest: u64, k: u32) -> bool {
-    let mut g = digest.wrapping_mul(C);
-    let mut left = k;
-    while left > 6 {
-        if !has::<6>(block, g) {
-            return false;
-        }
-        g = g.wrapping_mul(C);
-        left -= 6;
-    }
-    match left {
-        1 => has::<1>(block, g),
-        2 => has::<2>(block, g),
-        3 => has::<3>(block, g),
-        4 => has::<4>(block, g),
-        5 => has::<5>(block, g),
-        _ => has::<6>(block, g),
-    }
-}
-
-/// The first `COUNT` bits of a product. Without branches: of an absent key each bit may be zero,
-/// and a processor could not predict at which one the lookup stops.
-#[inline]
-fn has<const COUNT: usize>(block: &[u8; LINE], g: u64) -> bool {
-    let mut all = 1;
-    for i in 0..COUNT {
-        let place = g >> (55 - 9 * i);
-        let word = crate::bytes::u64_at(block, 8 * (place >> 6 & 7) as usize);
-        all &= word >> (place & 63);
-    }
-    all & 1 != 0
 }

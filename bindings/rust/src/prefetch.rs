@@ -4,17 +4,23 @@
 #![allow(unsafe_code)]
 
 /// Asks the processor to load a line of memory. Does nothing on other processors than x86-64.
-#[inline]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+#[inline(always)]
+pub(crate) fn prefetch_line<T>(line: &T) {
+    // SAFETY: the address is that of a reference. A prefetch reads nothing that the program sees,
+    // and every x86-64 processor has the instruction (SSE).
     #[cfg(target_arch = "x86_64")]
-    if let Some(byte) = bytes.get(at) {
-        // SAFETY: the address is that of a byte of a slice. A prefetch reads nothing that the
-        // program sees, and every x86-64 processor has the instruction (SSE).
-        unsafe {
-            use core::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(byte).cast());
-        }
+    unsafe {
+        use core::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(line).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
+    let _ = line;
+}
+
+/// Prefetches a byte of a slice, if it has that byte.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    if let Some(byte) = bytes.get(at) {
+        prefetch_line(byte);
+    }
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//! Finds out whether the compiler has the stable functions of AVX-512, which came with Rust 1.89.
+
+use std::process::Command;
+
+fn minor_version() -> Option<u32> {
+    let rustc = std::env::var_os("RUSTC")?;
+    let output = Command::new(rustc).arg("--version").output().ok()?;
+    String::from_utf8(output.stdout).ok()?.split('.').nth(1)?.parse().ok()
+}
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-check-cfg=cfg(bloomfile_avx512)");
+    if minor_version().is_some_and(|minor| minor >= 89) {
+        println!("cargo:rustc-cfg=bloomfile_avx512");
+    }
+}

@@ -4,7 +4,7 @@ package io.github.bloomfile;
 /** The rate to expect of the layout blocked: the mean over the number of keys that fall into a block. */
 final class BlockRate {
     private static final int BITS = 512;
-    /** With more bits thrown into a block it counts as full. */
+    /** A block counts as full after more throws. */
     private static final int FULL = 4096;
     private static final double NEGLIGIBLE = 1e-17;
     private static final BlockRate[] OF = new BlockRate[Header.MAX_HASHES + 1];
@@ -33,7 +33,7 @@ final class BlockRate {
 
     /**
      * The mean over the binomial distribution of n keys on a block, from its peak outwards. Above it the weights fall, while
-     * the rates may rise by many orders of magnitude: what is left out is compared with the sum.
+     * the rates may rise by many orders of magnitude: the omitted rest is compared with the sum.
      */
     private double mean(long blocks, long n) {
         double others = blocks - 1;

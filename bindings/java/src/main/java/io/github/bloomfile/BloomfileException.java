@@ -6,7 +6,7 @@ import java.io.IOException;
 /**
  * A filter was refused, or could not be made. Errors of the system are plain {@link IOException}s.
  *
- * <p>The message says what was attempted, on what, what is wrong, and what to do. Nothing may be said of any key of a
+ * <p>The message names the action, the file, the reason and the remedy. Conclude nothing about any key of a
  * filter that was refused: treat all as <em>maybe</em>.
  */
 public final class BloomfileException extends IOException {
@@ -18,8 +18,8 @@ public final class BloomfileException extends IOException {
     /**
      * An error on a file.
      *
-     * @param code what is wrong
-     * @param attempted what was attempted and on which file, such as {@code "open users.bloom"}; may be null
+     * @param code the error
+     * @param attempted the action and the file, such as {@code "open users.bloom"}; may be null
      * @param detail more about what is wrong, such as {@code "page 7"}; may be null
      */
     public BloomfileException(ErrorCode code, String attempted, String detail) {

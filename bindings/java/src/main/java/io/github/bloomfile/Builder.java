@@ -68,7 +68,7 @@ public final class Builder implements Closeable {
     /**
      * Adds a key.
      *
-     * @param key any bytes, also none
+     * @param key any bytes, or an empty array
      * @throws IOException if the temporary file cannot be written
      */
     public void add(byte[] key) throws IOException {
@@ -202,7 +202,7 @@ public final class Builder implements Closeable {
      * name that begins with {@code .bloomfile-}, in the same folder; a program that is killed may leave that behind.
      *
      * @param path its name
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @throws BloomfileException EFULL: the expected rate is above twice the target, or above 50% if there is no
      *     target, and {@link WriteOption#OVERFULL} is not given
      * @throws IOException if it cannot be written; {@code path} is as it was then
@@ -225,7 +225,7 @@ public final class Builder implements Closeable {
      * neither closed nor flushed.
      *
      * @param out where to
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @throws IOException as for a path
      */
     public void finish(OutputStream out, WriteOption... options) throws IOException {
@@ -253,7 +253,7 @@ public final class Builder implements Closeable {
     /**
      * The filter as bytes.
      *
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @return the image
      * @throws IOException as for a path
      */
@@ -278,7 +278,7 @@ public final class Builder implements Closeable {
     /**
      * The number of distinct keys of the filter, or slice, that was written last.
      *
-     * @return exact; 0 if none was written
+     * @return exact; 0 before the first filter was written
      */
     public long keys() {
         return keys;

@@ -3,7 +3,7 @@ package io.github.bloomfile;
 
 /** The rate to expect of the layouts classic and counting: all k positions of a key hit cells that n * k throws hit. */
 final class CellRate {
-    /** With more throws the rate is computed from mean and variance of the cells that were hit. */
+    /** After more throws the rate is computed from mean and variance of the cells that were hit. */
     private static final int EXACT = 2048;
 
     private CellRate() {

@@ -51,7 +51,7 @@ final class DigestSorter {
         }
     }
 
-    /** By their topmost differing bits into buckets of about four, then each bucket. */
+    /** Sorts by the topmost differing bits into buckets of about four, then each bucket. */
     private void distribute(int bits) {
         if (other.length < count) {
             other = new long[numbers.length];
@@ -81,7 +81,7 @@ final class DigestSorter {
         count = kept;
     }
 
-    /** Sorts a range, and moves what is distinct of it to a place before it. Returns the end of that. */
+    /** Sorts a range, and moves the distinct digests to a place before it. Returns their end. */
     private int sortRange(int from, int to, int place) {
         long[] all = numbers;
         if (to - from > SHORT) {

@@ -24,7 +24,10 @@ public enum ErrorCode {
     EFEATURE("needs a feature this version does not know", "use a later release"),
     /** The layout is not known. */
     ELAYOUT("unknown layout", "use a later release"),
-    /** The hash function is not known, or not the one that was named, or a key was given where only the application can hash. */
+    /**
+     * The hash function is not known, or not the function that was named, or a key was given where only the
+     * application can hash.
+     */
     EHASH("its hash function is unknown, or an application's own",
             "name the application's hash function, and pass digests"),
     /** Reader and writer hash the same bytes differently. */
@@ -43,7 +46,7 @@ public enum ErrorCode {
     ERATE("the false-positive rate is out of range (0 < rate < 1)", "copy it again, or rebuild it"),
     /** The size before folding is not a multiple of m. */
     EUNFOLDED("the size before folding is not a multiple of m", "copy it again, or rebuild it"),
-    /** The label is no clean text, or too long. */
+    /** The label has control characters or wrong UTF-8, or is too long. */
     ELABEL("the label is not clean UTF-8 of at most 112 bytes", "copy it again, or rebuild it"),
     /** Bytes are missing at the end. */
     ETRUNCATED("the file is truncated", "copy it again"),
@@ -65,7 +68,7 @@ public enum ErrorCode {
             "add the keys since the last sync again, or rebuild it"),
     /** The reader cannot learn which boot this is. */
     ENOBOOT("the current boot cannot be identified (no boot_id in /proc)", "mount /proc"),
-    /** Live, on a file system that others may change. */
+    /** Live, on a file system that other hosts may change. */
     EFILESYSTEM("a live filter cannot be shared on this file system", "keep it on a local disk, or seal it"),
     /** A page is damaged; its keys are <em>maybe</em>. */
     EPAGE("a page of the body is damaged (checksum mismatch)", "copy it again, or rebuild it"),
@@ -75,13 +78,13 @@ public enum ErrorCode {
     EABSENT("the key is certainly not in the filter", "check the keys to remove"),
     /** No compact form, or a damaged one. */
     ENOTCOMPACT("not a compact filter, damaged, or made with another seed", "treat every key as \"maybe\""),
-    /** An image is no layer as it should be, or not of this series. */
+    /** An image is not a valid layer, or belongs to another series. */
     ESERIES("a layer does not fit into its series", "restore the right file"),
     /** A layer of a series is missing. */
     EMISSINGLAYER("a layer of the series is missing", "restore the missing file"),
     /** A series, where one image is needed. */
     EISSERIES("a series of layers, where one filter is needed", "build one filter from the keys"),
-    /** A body of the layout ribbon, which only its keys can make anew. */
+    /** A body of the layout ribbon, which can be made again only from its keys. */
     EISRIBBON("a ribbon filter cannot be changed, folded, merged or patched",
             "build one filter from all keys"),
     /** The header of a slice contradicts itself. */
@@ -125,7 +128,7 @@ public enum ErrorCode {
     EDIFFERENTFORM("one is a file, the other an embedded image", "compare two files, or two embedded images"),
     /** The file at the path of a live filter is another one. */
     EREPLACED("replaced or removed while it was in use", "open it again"),
-    /** Two counters do not tell how often a key is in both sets. */
+    /** Two counters do not show how often a key is in both sets. */
     EISCOUNTING("counting filters cannot be intersected", "project them first"),
     /** Only counting filters allow that. */
     ENOTCOUNTING("not of the counting layout", "make it with the layout counting"),

@@ -22,7 +22,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A sealed filter, or a series of them, that is asked for keys. It never changes, and any number of threads may use it.
+ * A sealed filter, or a series of them, for lookups. It never changes, and any number of threads may use it.
  *
  * <pre>{@code
  * try (Filter f = Filter.open(Path.of("users.bloom"))) {
@@ -115,7 +115,7 @@ public final class Filter implements Closeable {
         }
 
         /**
-         * The caller knows filters of applications' own hash functions (app-hashes.md). They are asked by digests, after
+         * The caller knows filters of applications' own hash functions (app-hashes.md). They are queried by digests, after
          * {@link Filter#nameHash}.
          *
          * @return such options
@@ -156,7 +156,7 @@ public final class Filter implements Closeable {
         }
 
         /**
-         * The file is mapped, and the caller promises that nobody cuts it while it is open, as an engine can of files that are
+         * The file is mapped, and the caller promises that no program cuts it while it is open, as an engine can of files that are
          * its own, and that what was read once can be read again. Single lookups that are <em>no</em> take some 7 nanoseconds less
          * in cache, and more beyond, where the processor overlaps them. If the promise is broken, they may be wrong.
          *
@@ -193,18 +193,18 @@ public final class Filter implements Closeable {
     public enum Check {
         /** Each page when it is first needed. */
         LAZY,
-        /** All of it when it is opened: {@link Filter#verify}, and what is damaged is refused. */
+        /** The whole body at opening: {@link Filter#verify}. A damaged filter is refused. */
         FULL,
         /** Never: something else protects it. */
         NONE
     }
 
-    /** A file that is mapped: what is needed to see whether it is still what it was. */
+    /** A mapped file, and its state when it was opened. */
     private static final class Mapped implements Closeable {
         private final Mapping mapping;
         private final RandomAccessFile file;
         private final Path path;
-        /** Null if the filter is part of the file: what is around it may change. */
+        /** Null if the filter is part of the file: the other parts may change. */
         private final BasicFileAttributes attributes;
         /** Where the filter begins and ends in it. */
         private final long begin;
@@ -255,7 +255,7 @@ public final class Filter implements Closeable {
             }
         }
 
-        /** Whether it was cut, or written to: its header, or the whole file as far as its name still tells. */
+        /** Whether it was cut, or written to: its header, or the whole file while it keeps its name. */
         boolean isChanged() {
             try {
                 return isCut() || !Arrays.equals(head, head()) || attributes != null && isWritten();
@@ -264,7 +264,7 @@ public final class Filter implements Closeable {
             }
         }
 
-        /** Another file of that name has replaced this one, which stays what it was. */
+        /** Another file of that name has replaced this file, which stays unchanged. */
         private synchronized boolean isWritten() {
             try {
                 BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
@@ -473,7 +473,7 @@ public final class Filter implements Closeable {
         byte[] head = Arrays.copyOf(start, headerSize);
         source.check(in.readNBytes(head, 16, headerSize - 16) == headerSize - 16, ErrorCode.ETRUNCATED, null);
         long size = Header.sizeInStream(head, source);
-        // Memory grows with what comes, whatever the header says.
+        // Memory grows with the bytes that arrive: the header may claim any size.
         List<ByteBuffer> rest = new ArrayList<>();
         for (long left = size - headerSize; left != 0;) {
             int length = left < 0 ? 1 << Image.CHUNK_SHIFT : (int) Math.min(1L << Image.CHUNK_SHIFT, left);
@@ -541,7 +541,7 @@ public final class Filter implements Closeable {
             if (offset == head.length) {
                 return rest;
             }
-            // A layer behind others: moved to where its own chunks begin.
+            // A later layer: moved to where its own chunks begin.
             ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
             for (int i = 0; i < chunks.length; i++) {
                 long from = (long) i << Image.CHUNK_SHIFT;
@@ -570,7 +570,7 @@ public final class Filter implements Closeable {
 
         @Override
         public void read(long offset, byte[] to, int length) throws IOException {
-            if (live != null && offset == 0) { // the header that was admitted, whatever it is by now
+            if (live != null && offset == 0) { // the header that was admitted: it may have changed
                 System.arraycopy(live.head(), 0, to, 0, length);
                 return;
             }
@@ -763,7 +763,7 @@ public final class Filter implements Closeable {
         } catch (InternalError e) {
             return lose();
         } finally {
-            Reference.reachabilityFence(this); // what is mapped stays until here
+            Reference.reachabilityFence(this); // the mappings stay until here
         }
     }
 
@@ -881,7 +881,7 @@ public final class Filter implements Closeable {
         return true;
     }
 
-    /** The file is not any more what it was: every answer is maybe. A file that was closed cannot be looked at. */
+    /** The file changed: every answer is maybe. A closed file cannot be checked. */
     private boolean lose() {
         return lose(ErrorCode.ECHANGED);
     }
@@ -897,7 +897,7 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** Returns whether the filter was open: what fails otherwise shows nothing. */
+    /** Returns whether the filter was open: a failure after close() proves nothing. */
     private boolean rememberLoss(ErrorCode code) {
         synchronized (this) { // nameHash() may be about to end doubts, and close() to begin
             if (closed) {
@@ -948,7 +948,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * What the header tells; of a series, that of its newest layer.
+     * The fields of the header; in a series, of its newest layer.
      *
      * @return never null
      */
@@ -957,11 +957,11 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * What the header of one layer of a series tells.
+     * The fields of the header of one layer of a series.
      *
      * @param layer its number, the oldest being 0
      * @return never null
-     * @throws IndexOutOfBoundsException if there is none
+     * @throws IndexOutOfBoundsException if it does not exist
      */
     public Info info(int layer) {
         return new Info(layers[layer].header, layers.length);
@@ -1077,7 +1077,7 @@ public final class Filter implements Closeable {
         return code == ErrorCode.ECHANGED || code == ErrorCode.EPOISONED || code == ErrorCode.EUNCLEAN ? 3 : code == ErrorCode.EBODY ? 2 : code == ErrorCode.EPAGE ? 1 : 0;
     }
 
-    /** The layers, of which there is one if it is no series. */
+    /** The layers; one if it is not a series. */
     Image[] layers() {
         return layers;
     }
@@ -1097,9 +1097,9 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * For people.
+     * A line for people.
      *
-     * @return the name of the file, and what its header tells
+     * @return the name of the file, layout and size
      */
     @Override
     public String toString() {

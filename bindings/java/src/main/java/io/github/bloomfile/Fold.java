@@ -17,12 +17,12 @@ public final class Fold {
     }
 
     /**
-     * Folds as far as the rate allows that the filter was made for: what {@code bffold} does. If no factor keeps it, the
+     * Folds as far as the filter's target rate allows, as {@code bffold} does. If no factor keeps it, the
      * result is a copy.
      *
      * @param dst the file to write
      * @param src the filter
-     * @param options what is allowed beyond the default; {@code dst} may be {@code src} with {@link WriteOption#REPLACE}
+     * @param options options beyond the default; {@code dst} may be {@code src} with {@link WriteOption#REPLACE}
      * @return the factor, 1 of a copy
      * @throws BloomfileException EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series, EISSLICE of a slice;
      *     or the source cannot be opened, or is damaged
@@ -43,7 +43,7 @@ public final class Fold {
      * @param dst the file to write
      * @param src the filter
      * @param fpr the rate, above 0 and below 1
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @return the factor
      * @throws BloomfileException EOVERRATE: the source itself does not keep the rate; or as {@link #fold}
      * @throws IOException if reading or writing fails
@@ -58,12 +58,12 @@ public final class Fold {
     }
 
     /**
-     * Folds by a factor, whatever the rate will be.
+     * Folds by a factor. The rate may become any.
      *
      * @param dst the file to write
      * @param src the filter
      * @param factor a divisor of the number of its blocks (blocked) or bits (classic); 1 copies
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @throws BloomfileException EFACTOR: it is no divisor; or as {@link #fold}
      * @throws IOException if reading or writing fails
      */
@@ -81,7 +81,7 @@ public final class Fold {
      * @param dst the file to write
      * @param src the filter
      * @param bytes the size, with header and checksums
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @return the factor
      * @throws BloomfileException EFACTOR: none makes it so small; EOVERRATE: the rate would be above 50%; or as {@link
      *     #fold}
@@ -115,7 +115,7 @@ public final class Fold {
         return h.layout == Layout.BLOCKED ? h.m / 512 : h.m;
     }
 
-    /** The next divisor behind a factor; one above all of them if there is none. */
+    /** The next divisor after a factor; a number above all divisors after the last. */
     private static long next(long cells, long factor) {
         for (long f = factor + 1; f <= cells / f; f++) {
             if (cells % f == 0) {
@@ -131,7 +131,7 @@ public final class Fold {
         return cells + 1;
     }
 
-    /** The greatest factor that keeps a rate, 0 if none does. */
+    /** The greatest factor that keeps a rate, or 0. */
     private static long greatest(SourceImage source, double limit) throws IOException {
         Header h = source.header;
         Measure whole = measure(source, 1);
@@ -139,7 +139,7 @@ public final class Fold {
         long keys = (long) Math.min(whole.keys(), Header.MAX_BITS);
         long cells = cells(h);
         for (long f = next(cells, 1); f <= cells; f = next(cells, f)) {
-            // Far from the limit nothing has to be counted: the real rate is near the one to expect.
+            // Far from the limit the expected rate decides, without a count.
             if (Sizing.rate(h.layout, h.m / f, keys, h.k) > 20 * limit) {
                 break;
             }

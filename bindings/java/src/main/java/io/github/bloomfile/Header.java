@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /**
- * The header of one image, sections 6 and 7, slices.md 2.1 and 1.1, of the specification: the static header, and of the commit
- * records the one in force. Fields have the names and values of the tables there; u32 and u64 are to be read as unsigned.
+ * The header of one image, sections 6 and 7, slices.md 2.1 and 1.1, of the specification: the static header, and the commit record
+ * in force. Fields have the names and values of the tables there; u32 and u64 are to be read as unsigned.
  */
 final class Header {
     /** H in file form. */
@@ -83,7 +83,7 @@ final class Header {
     String label = "";
     int headerCrc;
 
-    /** Of a layer, else 0. */
+    /** Fields of a layer, else 0. */
     long series;
     long layer;
     int generations;
@@ -95,14 +95,14 @@ final class Header {
     long period;
     long began;
 
-    /** Of a slice, else 0. */
+    /** Fields of a slice, else 0. */
     long firstBlock;
     long wholeBlocks;
     long keysRead;
     long keysElsewhere;
     long digestSum;
 
-    /** Of the record in force. */
+    /** Fields of the record in force. */
     long sequence;
     int state;
     int flags;
@@ -152,9 +152,9 @@ final class Header {
         return layers != 0 ? restSize : imageSize();
     }
 
-    /** What a header is read from, and what is allowed. */
+    /** The source of a header, and the kinds of filters that it may have. */
     static final class Source {
-        /** For messages, such as {@code "open users.bloom"}. */
+        /** The action for messages, such as {@code "open users.bloom"}. */
         final String attempted;
         /** Whether hash functions of applications are known: app-hashes.md. */
         final boolean applications;
@@ -194,7 +194,7 @@ final class Header {
     }
 
     /**
-     * Of an image in a stream, the size that its first bytes tell, unsigned: of the image, or the series that it begins.
+     * The size of an image in a stream, or of the series that it begins, from its first bytes, unsigned.
      *
      * @param head H bytes
      */
@@ -379,7 +379,7 @@ final class Header {
         return bits >= 0 && bits < ONE;
     }
 
-    /** The label, or null if it is none as section 6 says. */
+    /** The label, or null if it is not valid by section 6. */
     private static String labelIn(byte[] b) {
         int end = 128 + LABEL_SIZE;
         int length = 0;

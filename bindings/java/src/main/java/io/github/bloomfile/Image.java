@@ -12,7 +12,7 @@ import java.util.zip.CRC32;
  * One sealed image: its header, and its body in buffers, with the lookups of sections 10 and 11, ribbon.md and slices.md 1. Any number of
  * threads may use it.
  *
- * <p>A page counts only after its checksum was found right, which is remembered; of one whose checksum is wrong all is
+ * <p>A page counts only after its checksum was found right, which is remembered; if its checksum is wrong, all keys of the page are
  * <em>maybe</em>.
  */
 final class Image {
@@ -43,7 +43,7 @@ final class Image {
     /** Right before the file may have been written to. */
     private static final byte STALE = 3;
 
-    /** Of a block that cannot be read, all bits count as one. */
+    /** All bits of an unreadable block count as one. */
     private static final byte[] ONES = new byte[64];
 
     static {
@@ -80,7 +80,7 @@ final class Image {
     /** The number of this image, in a series. */
     private final int number;
 
-    /** Where an image reports what it found. */
+    /** Takes the reports of an image. */
     interface Doubts {
         void found(ErrorCode code, String detail);
     }
@@ -88,14 +88,14 @@ final class Image {
     /**
      * An image.
      *
-     * @param chunks what is behind the header; at least one
+     * @param chunks the bytes after the header; at least one buffer
      * @param trusted whether pages are not to be checked
      */
     Image(Header header, ByteBuffer[] chunks, boolean trusted, int number, Doubts doubts) {
         this.header = header;
         this.chunks = new ByteBuffer[chunks.length];
         for (int i = 0; i < chunks.length; i++) {
-            // Read-only ones are of one class, whatever they were: calls of it stay direct.
+            // Read-only buffers are of one class, so that calls stay direct.
             this.chunks[i] = chunks[i].asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
         }
         first = this.chunks[0];
@@ -352,13 +352,13 @@ final class Image {
         return (counts ? near >>> ((x & 1) << 2) & 15 : near >>> (x & 7) & 1) == 0;
     }
 
-    /** Copies bytes of one page over others. A copy that fails leaves these: see {@link Tail}. */
+    /** Copies bytes of one page over an array. A copy that fails leaves these: see {@link Tail}. */
     private byte[] copy(long offset, byte[] over) {
         Copies.copy(chunk(offset), (int) offset & CHUNK_MASK, over);
         return over;
     }
 
-    /** Where the block of a digest begins in the body, or -1 if nothing can be said of it. */
+    /** Where the block of a digest begins in the body, or -1 if it is not here or not known to be right. */
     private long blockOf(long digest) {
         long b = reduce(digest, blocks) - firstBlock;
         long offset = b << 6;
@@ -470,7 +470,7 @@ final class Image {
         return true;
     }
 
-    /** The same by a copy. Of bytes that cannot be read, two copies differ. */
+    /** The same by a copy. Two copies of unreadable bytes differ. */
     private boolean fulfils(long offset, int c, long a, long h) {
         byte[] columns = copy(offset, new byte[8 * c]);
         byte[] again = new byte[8 * c];
@@ -543,7 +543,7 @@ final class Image {
         }
     }
 
-    /** Of what is whole, trusted and in one buffer. Returns what nobody needs, so that it is not left out. */
+    /** A whole, trusted body in one buffer. Returns a sum of the bytes touched, so that the compiler keeps these reads. */
     private static long blocks(ByteBuffer c, long blocks, int k, long[] in, int off, int length, boolean[] out,
             int outOff, int[] left) {
         long touched = 0;

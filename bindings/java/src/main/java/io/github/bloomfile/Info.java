@@ -5,8 +5,8 @@ import java.math.BigInteger;
 import java.util.Locale;
 
 /**
- * What the header of a filter tells: sections 6 and 7, slices.md 2 and 1, of the specification. Of a series, the fields in which its
- * layers differ are those of one layer.
+ * The fields of a filter's header: sections 6 and 7, slices.md 2 and 1, of the specification. A series has the fields of one of its
+ * layers where they differ.
  */
 public final class Info {
     private final Header h;
@@ -81,7 +81,7 @@ public final class Info {
     }
 
     /**
-     * In the layout counting the counters that are 15 for ever.
+     * In the layout counting, the counters that stay at 15.
      *
      * @return 0 to {@link #ones}
      */
@@ -101,14 +101,14 @@ public final class Info {
     /**
      * The false-positive rate that the filter was sized for.
      *
-     * @return from 0, none recorded, to less than 1
+     * @return less than 1; 0 if it was not recorded
      */
     public double fpr() {
         return Double.longBitsToDouble(h.fpr);
     }
 
     /**
-     * m of the filter that this one was folded from.
+     * m of the filter before it was folded.
      *
      * @return a multiple of m; m if it was never folded
      */
@@ -128,7 +128,7 @@ public final class Info {
     /**
      * What a program recorded with its last sync: everything up to this is in the filter.
      *
-     * @return 32 bytes, a copy; zero if there is none
+     * @return 32 bytes, a copy; zero if it was not recorded
      */
     public byte[] watermark() {
         return h.watermark.clone();
@@ -161,7 +161,7 @@ public final class Info {
     /**
      * The hash function.
      *
-     * @return 1 for XXH3; a negative number, 0x80000000 or more unsigned, for one of an application's
+     * @return 1 for XXH3; a negative number, 0x80000000 or more unsigned, for an application's own function
      */
     public int hashId() {
         return h.hashId;
@@ -179,14 +179,14 @@ public final class Info {
     /**
      * The bits that say how the filter was made: 1 by intersection, 2 by union, 4 by projection.
      *
-     * @return bits, perhaps unknown ones
+     * @return bits; a newer version may set more
      */
     public int provenance() {
         return h.provenance;
     }
 
     /**
-     * Whether it has a header of 512 bytes, as images inside others do, and not of 4096.
+     * Whether the header has 512 bytes, as in an image inside another file, instead of 4096.
      *
      * @return whether it has
      */
@@ -206,7 +206,7 @@ public final class Info {
     /**
      * How many layers the series has.
      *
-     * @return 1 to 1000; of what is no series 1
+     * @return 1 to 1000; 1 if it is not a series
      */
     public int layers() {
         return layers;
@@ -231,52 +231,52 @@ public final class Info {
     }
 
     /**
-     * Of a slice, its first block in the whole.
+     * The first block of a slice in the whole filter.
      *
-     * @return 0 to {@link #wholeBlocks} - 1
+     * @return 0 to {@link #wholeBlocks} - 1; 0 if it is not a slice
      */
     public long firstBlock() {
         return h.firstBlock;
     }
 
     /**
-     * Of a slice, the blocks of the whole.
+     * The blocks of the whole filter that a slice belongs to.
      *
-     * @return 1 to 2^51; of what is no slice 0
+     * @return 1 to 2^51; 0 if it is not a slice
      */
     public long wholeBlocks() {
         return h.wholeBlocks;
     }
 
     /**
-     * Of a slice, how many keys it was made from, repetitions and keys of other slices included.
+     * The keys that a slice was made from, repetitions and keys of other slices included.
      *
-     * @return as an unsigned number; of what is no slice 0
+     * @return as an unsigned number; 0 if it is not a slice
      */
     public long keysRead() {
         return h.keysRead;
     }
 
     /**
-     * Of a slice, how many of {@link #keysRead} belong to other slices and were left out.
+     * The keys of {@link #keysRead} that belong to other slices and were left out.
      *
-     * @return as an unsigned number; of what is no slice 0
+     * @return as an unsigned number; 0 if it is not a slice
      */
     public long keysElsewhere() {
         return h.keysElsewhere;
     }
 
     /**
-     * Of a slice, the sum of the digests of all {@link #keysRead}, modulo 2^64.
+     * The sum of the digests of all {@link #keysRead} of a slice, modulo 2^64.
      *
-     * @return as an unsigned number; of what is no slice 0
+     * @return as an unsigned number; 0 if it is not a slice
      */
     public long digestSum() {
         return h.digestSum;
     }
 
     /**
-     * The main facts in one line, for people; its form may change.
+     * The main facts in one line. Its form may change.
      *
      * @return such as {@code blocked, 1,250,304 bytes, 1,000,000 keys (text) of 1,000,000, fpr 0.01, k 7}
      */

@@ -28,7 +28,7 @@ public enum Layout {
         return number;
     }
 
-    /** The layout of a number in a header, or null if there is none. */
+    /** The layout of a number in a header, or null if it is unknown. */
     static Layout of(int number) {
         return number >= 1 && number <= OF.length ? OF[number - 1] : null;
     }

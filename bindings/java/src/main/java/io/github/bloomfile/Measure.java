@@ -9,7 +9,7 @@ final class Measure {
     private final long m;
     private final int k;
     private long ones;
-    /** Of the layout blocked: how many blocks have so many ones. */
+    /** Layout blocked: the number of blocks with this number of one bits. */
     private final long[] blocks = new long[BITS + 1];
     private long counted;
 
@@ -46,7 +46,7 @@ final class Measure {
         return sum / (m / BITS);
     }
 
-    /** The standard error of the rate: how far chance may take it from the one to expect. */
+    /** The standard error of the rate. */
     double chance() {
         if (layout != Layout.BLOCKED) {
             double fill = (double) ones / m;
@@ -61,7 +61,7 @@ final class Measure {
         return Math.sqrt(Math.max(0, squares / n - rate * rate) / n);
     }
 
-    /** How many keys there are, estimated from the ones; of nothing but ones, as if one bit were zero. */
+    /** The number of keys, estimated from the one bits. If all bits are one, as if one bit were zero. */
     double keys() {
         double empty = Math.log1p(-(double) Math.min(ones, m - 1) / m);
         if (layout != Layout.BLOCKED) {

@@ -100,7 +100,7 @@ public final class Merge {
      *
      * @param dst the file to write, which appears complete and on disk, or not at all
      * @param sources sealed filters, of equal layout, k, seed and hash function; each once
-     * @param options what is allowed beyond the default; with {@link WriteOption#OVERFULL} any rate
+     * @param options options beyond the default; with {@link WriteOption#OVERFULL} any rate
      * @throws BloomfileException EDIFFERENTLAYOUT, EDIFFERENTHASHCOUNT, EDIFFERENTSEED, EDIFFERENTHASH: they do not fit together;
      *     EOVERRATE: the rate would be too high; EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series,
      *     EISSLICE of a slice; EVALUE: no source, or one twice; or one cannot be opened, or is damaged

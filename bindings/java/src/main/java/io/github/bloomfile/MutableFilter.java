@@ -34,8 +34,7 @@ public final class MutableFilter {
 
     /**
      * An empty filter.
-     *
-     * @param params what it is to be: of the layout blocked or classic, with a {@link Params#capacity capacity}, or both of {@link
+     * @param params its parameters: of the layout blocked or classic, with a {@link Params#capacity capacity}, or both of {@link
      *     Params#bits bits} and {@link Params#hashes hashes}; no slice
      * @throws BloomfileException EVALUE if that is not so; EUNREACHABLE if no size reaches the rate; ETOOBIG
      */
@@ -61,7 +60,7 @@ public final class MutableFilter {
     /**
      * Adds a key.
      *
-     * @param key any bytes, also none
+     * @param key any bytes, or an empty array
      * @return whether it is new: false if it was maybe there before
      * @throws BloomfileException EKEYKIND if the keys are of another kind, as the first key or {@link Params#keyKind} decided; EHASH
      *     if only the application can hash
@@ -236,7 +235,7 @@ public final class MutableFilter {
      * added, and another file written.
      *
      * @param path its name
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @throws BloomfileException EFULL: the rate to expect is above twice the target, or above 50% if there is no target,
      *     and {@link WriteOption#OVERFULL} is not given
      * @throws IOException if it cannot be written; {@code path} is as it was then
@@ -251,7 +250,7 @@ public final class MutableFilter {
     /**
      * The sealed filter as bytes.
      *
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @return the image
      * @throws IOException as for a path; ETOOBIG if an array cannot hold it
      */
@@ -286,7 +285,7 @@ public final class MutableFilter {
     }
 
     /**
-     * For people.
+     * A line for people.
      *
      * @return layout, size and number of keys
      */

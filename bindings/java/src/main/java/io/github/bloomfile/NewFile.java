@@ -53,7 +53,7 @@ final class NewFile implements Closeable {
     /**
      * Makes and opens a file.
      *
-     * @param isPrivate whether nobody else may read it, where the file system can tell
+     * @param isPrivate whether only this user may read it, if the file system has rights
      */
     static FileChannel create(Path path, boolean isPrivate, OpenOption... more) throws IOException {
         Set<OpenOption> options = new HashSet<>(List.of(more));
@@ -67,7 +67,7 @@ final class NewFile implements Closeable {
         return channel;
     }
 
-    /** Looks at what has the name now. Returns whether there is something. */
+    /** Looks up the name. Returns whether it exists. */
     private boolean checkOld() throws IOException {
         if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
             return false;
@@ -141,7 +141,7 @@ final class NewFile implements Closeable {
         syncFolder();
     }
 
-    /** Gives the file permissions, group and owner of the one that it replaces. Nobody gets rights he did not have. */
+    /** Gives the file permissions, group and owner of the file that it replaces. No user gets new rights. */
     private void keepRights() throws IOException {
         PosixFileAttributeView view = Files.getFileAttributeView(temporary, PosixFileAttributeView.class);
         if (view == null) {
@@ -168,7 +168,7 @@ final class NewFile implements Closeable {
         rights.retainAll(PosixFilePermissions.fromString(all.substring(0, 3) + "---" + all.substring(3, 6)));
     }
 
-    /** Moves the file to a name that nobody has, or fails. */
+    /** Moves the file to a free name, or fails. */
     private void link() throws IOException {
         try {
             Files.createLink(target, temporary);
@@ -204,7 +204,7 @@ final class NewFile implements Closeable {
         try {
             opened = FileChannel.open(what, StandardOpenOption.READ);
         } catch (IOException e) {
-            return null; // Windows opens no folders, and needs none of this.
+            return null; // Windows opens no folders, and does not need this.
         }
         try (FileChannel channel = opened) {
             channel.force(true);

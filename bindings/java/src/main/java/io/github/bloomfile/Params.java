@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * What a filter is to be: how large, of which layout, and what its header says. Each method sets one thing and returns this
- * object; what is not set has the defaults of {@code bfcreate}, so that the same strings make the same file.
+ * The parameters of a new filter: size, layout, fields of the header. Each method sets one parameter and returns this
+ * object. The others have the defaults of {@code bfcreate}, so that the same strings make the same file.
  *
  * <p>Not safe for use by several threads while it is being set. A {@link Builder} takes a copy. Values are checked when a
  * Builder is made.
@@ -16,16 +16,16 @@ import java.util.Arrays;
 public final class Params implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** The false-positive rate that is taken if neither a rate nor a number of bits is given. */
+    /** The false-positive rate if neither a rate nor a number of bits is set. */
     public static final double DEFAULT_FPR = 0.01;
 
     /** As {@link #layout(Layout)}. */
     Layout layout = Layout.BLOCKED;
-    /** As {@link #capacity(long)}; 0 for none. */
+    /** As {@link #capacity(long)}; 0 if it is not set. */
     long capacity;
-    /** As {@link #fpr(double)}; 0 for none. */
+    /** As {@link #fpr(double)}; 0 if it is not set. */
     double fpr;
-    /** As {@link #bits(long)}; 0 for none. */
+    /** As {@link #bits(long)}; 0 if it is not set. */
     long bits;
     /** As {@link #hashes(int)}; 0 for the best. */
     int hashes;
@@ -91,8 +91,8 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Sizes the filter for so many distinct keys. Without it and {@link #bits} it gets the size that the keys need; they
-     * are all gone through once more then.
+     * Sizes the filter for so many distinct keys. If neither this nor {@link #bits} is set, the keys decide the size, and
+     * are read a second time.
      *
      * @param keys 1 to 2^60
      * @return this
@@ -103,7 +103,7 @@ public final class Params implements Serializable {
     }
 
     /**
-     * The false-positive rate to promise.
+     * The target false-positive rate.
      *
      * @param rate above 0 and below 1; {@link #DEFAULT_FPR} if neither this nor {@link #bits} is set
      * @return this
@@ -196,7 +196,7 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Says that digests are made by a function of the application's own: app-hashes.md of the specification. Keys cannot be
+     * Digests are made by the application's own function: app-hashes.md of the specification. Keys cannot be
      * added then, only digests.
      *
      * @param id from 0x80000000 on, as an unsigned number
@@ -211,8 +211,9 @@ public final class Params implements Serializable {
 
     /**
      * Makes one slice of the filter: a stretch of its blocks with the keys that belong there. Others are left out. All slices
-     * are made from the same keys, in any order, or each from its own; {@link Slices} joins all of them. Only for the layout blocked, and with {@link #capacity} set, the number of
-     * keys of the whole: all slices are cut from one size.
+     * are made from the same keys, in any order, or each from its own; {@link Slices} joins all of them. Only for the
+     * layout blocked,
+     * and with {@link #capacity} set, the number of keys of the whole: all slices are cut from one size.
      *
      * @param index which one, from 0 on
      * @param of how many there are, 1 to 65536; at most one for each page of 4096 bytes

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** From parameters to the header of a new filter. */
+/** Makes the header of a new filter from parameters. */
 final class Planner {
-    /** A rate above this, where none was promised, is of no use. */
+    /** A filter without a target rate is refused above this rate. */
     private static final double USELESS = 0.5;
 
     private Planner() {

@@ -16,7 +16,7 @@ final class RibbonPage {
     private static final int SLOTS = 32;
     private static final int MAX_COLUMNS = 32;
 
-    /** Of each slot the row that leads there, whose bit 0 is that slot, and its right sides; 0 if there is none. */
+    /** The row that leads to each slot, whose bit 0 is that slot, and its right sides; 0 without a row. */
     private final long[] rows = new long[SLOTS * Header.PAGE / 8 + 64];
     private final int[] rights = new int[rows.length];
     private final int[] loads = new int[Header.PAGE / 8];
@@ -34,7 +34,7 @@ final class RibbonPage {
     /**
      * Makes a page.
      *
-     * @param digests distinct ones, {@link #mostKeys} at least if there are more
+     * @param digests distinct digests, {@link #mostKeys} at least if there are more
      * @param n how many there are
      * @param lines 1 to 64
      * @param page takes 64 bytes a line
@@ -142,7 +142,7 @@ final class RibbonPage {
         return 8 + 4 * (group * Math.min(MAX_COLUMNS, words / groups) + Math.max(0, group - few()));
     }
 
-    /** From the last slot to the first, free ones being 0. */
+    /** Solves from the last slot to the first; free slots are 0. */
     private void write(byte[] page) {
         long[] solution = new long[columns(groups - 1)]; // of each column, the 64 slots from the present one on
         for (int slot = SLOTS * groups - 1; slot >= 0; slot--) {

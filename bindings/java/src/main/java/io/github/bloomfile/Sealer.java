@@ -40,7 +40,7 @@ final class Sealer {
         header.overflow = 0;
     }
 
-    /** The size of the next page: 4096, but for the last one of an image in embedded form. */
+    /** The size of the next page: 4096, but for the last page of an image in embedded form. */
     int nextSize() {
         return (int) Math.min(Header.PAGE, header.bodySize - (long) pages * Header.PAGE);
     }

@@ -123,7 +123,7 @@ final class Sizing {
         return Math.min(1, rate + (1 - rate) * sameDigest(n));
     }
 
-    /** The chance that the digest of an absent key is that of one of n. */
+    /** The chance that the digest of an absent key is the digest of a key in the set of n keys. */
     private static double sameDigest(long n) {
         return n * 0x1p-64;
     }

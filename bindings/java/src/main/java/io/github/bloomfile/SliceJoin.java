@@ -24,7 +24,7 @@ final class SliceJoin {
     private static final class Part {
         final SliceSource source;
         final Header header;
-        /** Of the bytes of the header: 65536 of those would be 256 MiB. */
+        /** 65536 headers would be 256 MiB. */
         final long headHash;
 
         Part(SliceSource source) throws IOException {

@@ -40,7 +40,7 @@ public final class Slices {
             highest = lowestOf(firstBlock + blocks, wholeBlocks) - 1;
         }
 
-        /** The lowest digest of a block: 2^64, which is 0 here, of the one behind the last. */
+        /** The lowest digest of a block: 2^64, which is 0 here, after the last block. */
         private static long lowestOf(long block, long wholeBlocks) {
             BigInteger[] division = BigInteger.valueOf(block).shiftLeft(64).divideAndRemainder(BigInteger.valueOf(wholeBlocks));
             return division[0].longValue() + division[1].signum();
@@ -83,7 +83,7 @@ public final class Slices {
     }
 
     /**
-     * What a slice covers.
+     * The blocks and digests of a slice.
      *
      * @param bits the size m of the whole filter
      * @param slices how many there are
@@ -115,7 +115,7 @@ public final class Slices {
      *
      * @param dst the file, which appears complete and on disk, or not at all
      * @param slices the files, in any order
-     * @param options what is allowed beyond the default
+     * @param options options beyond the default
      * @throws BloomfileException EINCOMPLETE: they are not all slices of one filter, or not each of them once; or one left
      *     out keys, and they were not all made from the same keys ({@link WriteOption#ACCEPT_INCOMPLETE} joins them all the
      *     same); EPAGE or EBODY: one is damaged; or one cannot be opened
@@ -135,12 +135,12 @@ public final class Slices {
     }
 
     /**
-     * Joins all slices of a filter in any file system. If this throws, what was written is of no use and must be thrown
-     * away: a page is found to be damaged only when it passes by. Takes 4 bytes of memory for each page of the filter.
+     * Joins all slices of a filter in any file system. If this throws, discard the output: a page is found to be
+     * damaged only when it passes by. Takes 4 bytes of memory for each page of the filter.
      *
      * @param out takes the filter from its first byte to its last, without seeking; neither closed nor flushed
      * @param slices the slices, in any order
-     * @param options what is allowed beyond the default: {@link WriteOption#ACCEPT_INCOMPLETE}
+     * @param options options beyond the default: {@link WriteOption#ACCEPT_INCOMPLETE}
      * @throws BloomfileException as {@link #join(Path, List, WriteOption...)}
      * @throws IOException if reading or writing fails
      */

@@ -7,10 +7,10 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The last bytes of what is mapped of a file, which are gone if any of it is: by them a lookup sees, without a system
- * call, that what it has read was there.
+ * The last mapped bytes of a file. If a part of the file is gone, so are they: they show, without a system call, that the
+ * bytes of a lookup were there.
  *
- * <p>Compiled code that reads from a page that is gone goes on with whatever is in a register. So these bytes are
+ * <p>After a read from a page that is gone, compiled code goes on with the old content of a register. So these bytes are
  * <em>copied</em>, over bytes that differ from all of them: a copy that fails leaves those. Safe for use by several
  * threads.
  */
@@ -23,11 +23,11 @@ final class Tail {
     private final byte[] gone = new byte[LENGTH];
 
     /**
-     * Of a file.
+     * The last bytes before an offset.
      *
      * @param file where it is
-     * @param mapping what maps it
-     * @param end where what is mapped ends; at least {@link #LENGTH}
+     * @param mapping its mappings
+     * @param end the end of the mapped bytes; at least {@link #LENGTH}
      * @throws IOException if it cannot be read
      */
     Tail(RandomAccessFile file, Mapping mapping, long end) throws IOException {
@@ -39,7 +39,7 @@ final class Tail {
         }
     }
 
-    /** Whether it says anything: zeros are what is behind the end of a file on its last page, too. */
+    /** Whether the bytes prove anything: the rest of a file's last page is zeros, too. */
     boolean tells() {
         return !Arrays.equals(there, new byte[LENGTH]);
     }

@@ -3,7 +3,7 @@ package io.github.bloomfile;
 
 /**
  * The rate of a filter, exactly: of the cells of an absent key, how many no throw has hit yet. Its k positions are at most
- * k cells, and each throw hits one of u uncovered cells with probability u / cells: a Markov chain of at most k + 1 states.
+ * k cells, and each throw hits an uncovered cell, of u, with probability u / cells: a Markov chain of at most k + 1 states.
  */
 final class Uncovered {
     private final int k;
@@ -33,7 +33,7 @@ final class Uncovered {
         }
     }
 
-    /** The rate: the chance that none is. */
+    /** The rate: the chance that no cell is uncovered. */
     double none() {
         return chance[0];
     }

@@ -5,15 +5,15 @@ package io.github.bloomfile;
 public enum WriteOption {
     /**
      * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced; programs that
-     * have the old one open keep it. Without this option a file that exists is an error, {@link
+     * have the old one open keep it. A file that exists is an error by default, {@link
      * java.nio.file.FileAlreadyExistsException}.
      */
     REPLACE,
-    /** With {@link #REPLACE}: a filter without keys may replace one that has some. */
+    /** With {@link #REPLACE}: a filter without keys may replace a filter with keys. */
     ALLOW_EMPTY,
     /**
-     * Write a filter though its false-positive rate is more than twice the promised one, or more than 50% where none was
-     * promised. All keys are in it.
+     * Write a filter though its false-positive rate is more than twice the target rate, or more than 50% without a
+     * target. All keys are in it.
      */
     OVERFULL,
     /** Join slices though one left out keys that may be in no other. */

@@ -99,10 +99,15 @@ class Stubs(unittest.TestCase):
         for name in bloomfile.__all__:
             self.assertIn(f'"{name}"', text)
 
+    def test_json_lines(self):
+        node = declared("json_lines.pyi")["json_keys"]
+        self.compare(bloomfile.json_keys, node)
+        self.document("json_keys", node, bloomfile.json_keys.__doc__)
+
     def test_what_is_seen(self):
         """Nothing of others, and nothing that hides Python's own from those who import all."""
         public = {name for name in dir(bloomfile) if not name.startswith("_")}
-        self.assertEqual(public - {"records", "columns", "dask"}, set(bloomfile.__all__) | {"hash"})
+        self.assertEqual(public - {"records", "columns", "dask", "json_lines"}, set(bloomfile.__all__) | {"hash"})
         self.assertEqual(set(bloomfile.__all__) & set(dir(builtins)), set())
 
     @unittest.skipUnless(importlib.util.find_spec("dask"), "without dask")

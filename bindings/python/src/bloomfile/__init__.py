@@ -22,13 +22,14 @@ from . import _core, errors
 from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_records,
                     library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
+from .json_lines import json_keys
 from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size
 
 # Without `hash`, which would hide Python's own from whoever imports all.
 __all__ = [
     "Answers", "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Header", "Info", "Inspection", "LiveFilter",
     "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",
-    "hash_many", "hash_records", "inspect", "join", "library_version", "merge", "patch", "project", "size_for", "slice_of",
+    "hash_many", "hash_records", "inspect", "join", "json_keys", "library_version", "merge", "patch", "project", "size_for", "slice_of",
     "split_digests", "unlink",
 ]
 

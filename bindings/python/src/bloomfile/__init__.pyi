@@ -10,6 +10,7 @@ from ._core import (Answers as Answers, Builder as Builder, Filter as Filter, _B
                     hash_records as hash_records, library_version as library_version, size_for as size_for,
                     slice_of as slice_of, split_digests as split_digests, unlink as unlink)
 from .errors import Error as Error
+from .json_lines import json_keys as json_keys
 from .records import (DamageWarning as DamageWarning, FoldChoice as FoldChoice, Header as Header, Info as Info, Inspection as Inspection,
                       Measurement as Measurement, Size as Size)
 
@@ -17,7 +18,7 @@ __version__: str
 __all__ = [
     "Answers", "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Header", "Info", "Inspection", "LiveFilter",
     "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",
-    "hash_many", "hash_records", "inspect", "join", "library_version", "merge", "patch", "project", "size_for", "slice_of",
+    "hash_many", "hash_records", "inspect", "join", "json_keys", "library_version", "merge", "patch", "project", "size_for", "slice_of",
     "split_digests", "unlink",
 ]
 

@@ -2,6 +2,7 @@
 """Columns of pandas and arrays of NumPy, as the extension takes them; and answers as pandas takes them."""
 
 import importlib
+from typing import Any
 
 _CASTS = {
     "f": ".astype('int64'), .astype('Int64') if values are missing, or .astype(str)",
@@ -11,12 +12,12 @@ _CASTS = {
 }
 
 
-def _refused(dtype):
+def _refused(dtype: Any) -> TypeError:
     cast = _CASTS.get(getattr(dtype, "kind", ""), ".astype(str)")
     return TypeError(f"keys are strings, bytes or integers, and this column is {dtype}: cast it with {cast}")
 
 
-def _of_numpy(array, nulls):
+def _of_numpy(array: Any, nulls: bool) -> tuple[Any, Any, bool] | None:
     kind = array.dtype.kind
     if kind == "O":
         return array, None, nulls
@@ -31,7 +32,7 @@ def _of_numpy(array, nulls):
     return None
 
 
-def _of_pandas(column):
+def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
     dtype = column.dtype
     kind = getattr(dtype, "kind", "O")
     values = getattr(column, "array", column)
@@ -44,7 +45,7 @@ def _of_pandas(column):
     return _of_numpy(column.to_numpy(), True)
 
 
-def plain(keys):
+def plain(keys: Any) -> tuple[Any, Any, bool] | None:
     """Returns (keys, mask, nulls) for a column of pandas or an array of NumPy, and None for another object.
 
     keys: an array, a list, or an object of Arrow. mask: True for each null; None: there is no mask. nulls: objects such as None are nulls.
@@ -58,20 +59,20 @@ def plain(keys):
     return None
 
 
-def to_numpy(answers):
+def to_numpy(answers: Any) -> Any:
     return answers.to_numpy()
 
 
 class _Arrow:
     """Only what Arrow needs of answers: polars takes a sequence item by item."""
 
-    def __init__(self, answers):
+    def __init__(self, answers: Any) -> None:
         self.__arrow_c_array__ = answers.__arrow_c_array__
 
 
-def to_polars(answers):
+def to_polars(answers: Any) -> Any:
     return importlib.import_module("polars").Series(_Arrow(answers))
 
 
-def to_pandas(answers):
+def to_pandas(answers: Any) -> Any:
     return importlib.import_module("pandas").arrays.BooleanArray(answers.fill_null(False).to_numpy().copy(), answers.is_null().to_numpy().copy())

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Results with several fields, and the parts of Filter that are written in Python."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._core import Filter
 
 
 class DamageWarning(UserWarning):
@@ -120,7 +126,7 @@ class Inspection:
 _CLASSES = {kind.__name__: (kind, [field.name for field in fields(kind)]) for kind in (Info, Header)}
 
 
-def make_info(name, numbers):
+def make_info(name: str, numbers: dict[str, Any]) -> Info:
     """An Info or a Header, by the fields of struct bloomfile_info."""
     kind, names = _CLASSES[name]
     if kind is Info:
@@ -130,12 +136,12 @@ def make_info(name, numbers):
     return kind(*[numbers[field] for field in names])
 
 
-def reopen(kind, path, options):
+def reopen(kind: type[Filter], path: str, options: dict[str, Any]) -> Filter:
     """Opens a pickled filter."""
     return kind(path, **options)
 
 
-def _size(number):
+def _size(number: float) -> str:
     for unit in "bytes", "kB", "MB", "GB":
         if number < 1000:
             break
@@ -143,7 +149,7 @@ def _size(number):
     return f"{number:.0f} {unit}" if number >= 100 or unit == "bytes" else f"{number:.1f} {unit}"
 
 
-def describe(f):
+def describe(f: Filter) -> str:
     """The repr of an open filter."""
     info = f.info()
     kind = f.kind
@@ -154,20 +160,20 @@ def describe(f):
     return f"<bloomfile.{type(f).__qualname__} {place}: {', '.join(map(str, facts))}>"
 
 
-def union(a, b):
+def union(a: Filter, b: Filter) -> Filter:
     return _merged(a, b, 1)
 
 
-def intersection(a, b):
+def intersection(a: Filter, b: Filter) -> Filter:
     return _merged(a, b, 2)
 
 
-def _merged(a, b, op):
+def _merged(a: Filter, b: Filter, op: int) -> Filter:
     from . import _core
     return _core.Filter.from_bytes(_core.merge_to_bytes((a, b), op))
 
 
-def copy(f):
+def copy(f: Filter) -> Filter:
     from ._core import Filter
     return Filter.from_bytes(f.to_bytes())
 
@@ -175,7 +181,7 @@ def copy(f):
 _SHAPE = ("layout", "bits", "hashes", "seed", "hash_id", "key_kind", "key_size", "first_block", "whole_blocks", "layers")
 
 
-def equal(a, b):
+def equal(a: Any, b: Any) -> bool:
     """Whether two filters give the same answers: they have the same shape, seed and kind of keys, and the same bits."""
     if a is b:
         return True
@@ -185,7 +191,7 @@ def equal(a, b):
     return _body(a) == _body(b)
 
 
-def _body(f):
+def _body(f: Filter) -> bytes:
     from . import _core
     image = f.to_bytes()
     return image[_core.inspect(image[:4096], len(image))[0].body_offset:]

@@ -115,7 +115,7 @@ func (f *BloomFilter) TestUint64(key uint64) bool { return f.TestDigest(digestIn
 func (f *BloomFilter) TestDigest(digest uint64) bool {
 	if f.layout == Blocked {
 		block, _ := bits.Mul64(digest, f.m/512)
-		return inBlock((*[64]byte)(f.body[64*block:]), digest, f.k)
+		return f.inLine((*[64]byte)(f.body[64*block:]), digest)
 	}
 	for i := f.k; i > 0; i-- {
 		x, _ := bits.Mul64(digest, f.m)
@@ -125,6 +125,18 @@ func (f *BloomFilter) TestDigest(digest uint64) bool {
 		digest *= goldenC
 	}
 	return true
+}
+
+func (f *BloomFilter) inLine(line *[64]byte, g uint64) bool {
+	for k := f.k; ; k -= 6 {
+		g *= goldenC
+		if k <= 6 {
+			return inBlock(line, g, k)
+		}
+		if !inBlock(line, g, 6) {
+			return false
+		}
+	}
 }
 
 // TestAndAdd adds a byte string, and reports whether it may have been in the filter before.

@@ -21,36 +21,40 @@ func (l *layer) test(digest uint64) bool {
 	return l.testRibbon(digest)
 }
 
+// testBlocked reads six bits before it branches: they are on one cache line, and a branch for each would be mispredicted.
+// It is one function, because the calls of a lookup take as long as its work.
 func (l *layer) testBlocked(digest uint64) bool {
 	block, _ := bits.Mul64(digest, l.blocks)
 	block -= l.first
 	if block >= l.count {
 		return true // a block of another slice
 	}
-	if inBlock((*[64]byte)(l.body[block*64:]), digest, l.positions) {
-		return true
+	line := (*[64]byte)(l.body[block*64:])
+	k := l.positions
+	for g := digest * goldenC; ; g *= goldenC {
+		if k < 6 {
+			if inBlock(line, g, k) {
+				return true
+			}
+			break
+		}
+		if line[g>>58]>>(g>>55&7)&(line[g>>49&63]>>(g>>46&7))&(line[g>>40&63]>>(g>>37&7))&
+			(line[g>>31&63]>>(g>>28&7))&(line[g>>22&63]>>(g>>19&7))&(line[g>>13&63]>>(g>>10&7))&1 == 0 {
+			break
+		}
+		if k -= 6; k == 0 {
+			return true
+		}
 	}
 	if page := block / 64; !l.good.has(page) {
 		// The bytes may have changed before the check, so look again.
-		return !l.sound(page) || inBlock((*[64]byte)(l.body[block*64:]), digest, l.positions)
+		return !l.sound(page) || l.testBlocked(digest)
 	}
 	return false
 }
 
-// inBlock reports whether all k bits of the digest are set. It reads six bits before it branches: they are on one cache
-// line, and a branch for each would be mispredicted.
+// inBlock reports whether the first k bits of a product are set, at most six.
 func inBlock(line *[64]byte, g uint64, k uint32) bool {
-	for ; k >= 6; k -= 6 {
-		g *= goldenC
-		if line[g>>58]>>(g>>55&7)&(line[g>>49&63]>>(g>>46&7))&(line[g>>40&63]>>(g>>37&7))&
-			(line[g>>31&63]>>(g>>28&7))&(line[g>>22&63]>>(g>>19&7))&(line[g>>13&63]>>(g>>10&7))&1 == 0 {
-			return false
-		}
-	}
-	if k == 0 {
-		return true
-	}
-	g *= goldenC
 	all := byte(1)
 	for ; k > 0; k-- {
 		all &= line[g>>58] >> (g >> 55 & 7)

@@ -99,7 +99,7 @@ func main() {
 	defer os.RemoveAll(folder)
 	keys := absentKeys()
 	var list []contender
-	for _, layout := range []bloomfile.Layout{bloomfile.Blocked, bloomfile.Classic, bloomfile.Ribbon} {
+	for _, layout := range []bloomfile.Layout{bloomfile.Classic, bloomfile.Blocked, bloomfile.Ribbon} {
 		list = append(list, contenders(layout, n, keys, filepath.Join(folder, layout.String()), c)...)
 	}
 	rival := bloom.NewWithEstimates(uint(n), 0.01)

@@ -46,13 +46,13 @@ func diffAll(old, new *Filter) (patch []byte, err error) {
 
 // comparePatched returns the first error of those that patches.md 5 lists.
 func comparePatched(from, to []*layer) error {
-	if from[0].layout == Ribbon || to[0].layout == Ribbon {
-		return ErrIsRibbon
-	}
 	for i := 0; i < len(from) && i < len(to); i++ {
 		if err := compareShapes([]*layer{from[i], to[i]}); err != nil && err != ErrKeyKind && err != ErrFeature {
 			return err
 		}
+	}
+	if from[0].layout == Ribbon {
+		return ErrIsRibbon
 	}
 	if len(from) != len(to) || from[0].incompat != to[0].incompat {
 		return ErrDiffBits

@@ -136,13 +136,17 @@ func TestDifferentFiltersHaveNoPatch(t *testing.T) {
 		{Params{Bits: 1024, K: 3, Seed: 1}, ErrDiffSeed},
 		{Params{Bits: 512, K: 3, Embedded: true}, ErrDiffBits},
 		{Params{Bits: 1024, K: 3, Embedded: true}, ErrDiffForm},
-		{Params{Bits: 1024, Layout: Ribbon}, ErrIsRibbon},
+		{Params{Bits: 1024, Layout: Ribbon}, ErrDiffLayout},
 	} {
 		if _, err := Diff(a, build(t, c.p)); !errors.Is(err, c.err) {
 			t.Error(i, err)
 		}
 	}
 	if _, err := Diff(a, mustOpen(t, golden+"series-3.bloom")); !errors.Is(err, ErrDiffHashCount) {
+		t.Error(err)
+	}
+	ribbon := mustOpen(t, golden+"ribbon-file.bloom")
+	if _, err := Diff(ribbon, ribbon); !errors.Is(err, ErrIsRibbon) {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,7 @@ func (c *contents) verify(ctx context.Context) (first error) {
 	return first
 }
 
-// tally is what a verification counts, page by page, in a copy of the page.
+// tally has the counts of a verification. It reads a copy of each page.
 type tally struct {
 	crc            uint32
 	ones, overflow uint64

@@ -129,7 +129,7 @@ def _head(path, storage):
                 return file.read(_HEAD), os.fstat(file.fileno()).st_size
         storage.invalidate_cache()
         name = storage._strip_protocol(path)
-        return storage.cat_file(name, 0, _HEAD), storage.size(name)
+        return storage.cat_file(name, start=0, end=_HEAD), storage.size(name)
     except FileNotFoundError:
         return None, 0
 

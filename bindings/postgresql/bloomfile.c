@@ -2,14 +2,13 @@
  *
  * Extension of PostgreSQL: bloom_contains(), bloom_build() and bloom_info().
  *
- * An error of PostgreSQL is a longjmp. So each handle is in the session's cache of files, in a
- * struct that a callback of its memory context closes, or closed before the error is raised.
+ * Errors end by longjmp. So a list of the session or a callback of a memory context has each
+ * handle.
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
 #include "access/xact.h"
-#include "catalog/pg_tablespace_d.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -26,6 +25,7 @@
 PG_MODULE_MAGIC;
 
 #define FILES_KEPT 32 /* open files of a session */
+#define IN_BYTEA   "the filter in the bytea"
 
 /* An open file of the session. */
 struct file {
@@ -40,8 +40,6 @@ static char *directory; /* the setting bloomfile.directory */
 
 /* ------------------------------------------------------------------------------------- errors */
 
-static const char in_bytea[] = "the filter in the bytea";
-
 /* Raises an error of the library. `subject` names the filter, or is the name of a function. */
 static pg_attribute_noreturn() void raise_error(const char *subject, int error)
 {
@@ -53,9 +51,9 @@ static pg_attribute_noreturn() void raise_error(const char *subject, int error)
         [BLOOMFILE_KIND_USAGE] = ERRCODE_INVALID_PARAMETER_VALUE,
         [BLOOMFILE_KIND_CAPACITY] = ERRCODE_PROGRAM_LIMIT_EXCEEDED,
     };
-    const int kind = Min(bloomfile_error_kind(error), BLOOMFILE_KIND_CAPACITY);
+    const int state = states[Min(bloomfile_error_kind(error), BLOOMFILE_KIND_CAPACITY)];
     errno = error;
-    ereport(ERROR, (error > 0 ? errcode_for_file_access() : errcode(states[kind]),
+    ereport(ERROR, (error > 0 ? errcode_for_file_access() : errcode(state),
                     errmsg("%s: %s", subject, bloomfile_strerror(error)),
                     errdetail("The error is %s.", bloomfile_errname(error))));
 }
@@ -64,11 +62,10 @@ static pg_attribute_noreturn() void raise_error(const char *subject, int error)
 static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info)
 {
     static const char *const types[] = { "", "text", "text", "bigint", "bytea", "bytea" };
-    const char *type = types[sql_kind(info)];
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the filter has keys of the kind \"%s\", and the key is of another kind",
                            sql_kind_name(info)),
-                    errhint("Give a key of the type %s, as in key::%s.", type, type)));
+                    errhint("Cast the key to %s.", types[sql_kind(info)])));
 }
 
 /* --------------------------------------------------------------------------------------- files */
@@ -112,8 +109,7 @@ static const struct sql_filter *filter_of_name(const text *name)
     const int size = (int)VARSIZE_ANY_EXHDR(name);
     if (!directory || directory[0] != '/')
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                        errmsg("bloomfile.directory is not set to a folder of filters"),
-                        errhint("A superuser sets it to an absolute path.")));
+                        errmsg("bloomfile.directory is not set to an absolute path")));
     if (!sql_name_is_safe(VARDATA_ANY(name), (size_t)size) ||
         snprintf(path, sizeof path, "%s/%.*s", directory, size, VARDATA_ANY(name)) >= MAXPGPATH)
         ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
@@ -209,7 +205,7 @@ static const struct sql_filter *filter_of_image(FunctionCallInfo fcinfo)
                           ? image_find_on_disk(image, value)
                           : image_find(image, pg_detoast_datum_packed(value));
     if (error != 0)
-        raise_error(in_bytea, error);
+        raise_error(IN_BYTEA, error);
     return &image->copy;
 }
 
@@ -256,7 +252,7 @@ static Datum contains(FunctionCallInfo fcinfo, bool in_file, key_function *key_o
     if (error == BLOOMFILE_EKEYKIND)
         raise_kind(&f->info);
     if (error != 0)
-        raise_error(in_file ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : in_bytea, error);
+        raise_error(in_file ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : IN_BYTEA, error);
     PG_RETURN_BOOL(maybe);
 }
 
@@ -323,7 +319,7 @@ static struct build *build_new(FunctionCallInfo fcinfo, uint32_t kind)
     struct build *build = MemoryContextAllocZero(context, sizeof *build);
     build->build = (struct sql_build){ .fpr = 0.01, .layout = BLOOMFILE_LAYOUT_BLOCKED };
     build_options(&build->build, fcinfo);
-    TempTablespacePath(spool, DEFAULTTABLESPACE_OID);
+    TempTablespacePath(spool, MyDatabaseTableSpace);
     (void)MakePGDirectory(spool); /* if this fails, so does the first temporary file */
     params.spool = spool;
     params.memory = (uint64_t)work_mem * 1024;
@@ -340,12 +336,13 @@ static Datum build_step(FunctionCallInfo fcinfo, uint32_t kind, key_function *ke
 {
     struct build *build = PG_ARGISNULL(0) ? NULL : (struct build *)PG_GETARG_POINTER(0);
     struct sql_key key;
+    int error = 0;
     if (!build)
         build = build_new(fcinfo, kind);
-    if (PG_ARGISNULL(1))
-        PG_RETURN_POINTER(build);
-    key_of(&key, PG_GETARG_DATUM(1));
-    const int error = sql_build_add(&build->build, &key);
+    if (!PG_ARGISNULL(1)) {
+        key_of(&key, PG_GETARG_DATUM(1));
+        error = sql_build_add(&build->build, &key);
+    }
     if (error != 0)
         raise_error("bloom_build", error);
     PG_RETURN_POINTER(build);
@@ -356,13 +353,12 @@ FUNCTION(bloom_build_bytea, build_step(fcinfo, BLOOMFILE_KEYS_BYTES, bytea_key))
 FUNCTION(bloom_build_bigint, build_step(fcinfo, BLOOMFILE_KEYS_INTEGERS, bigint_key))
 
 /* Ends a long write when the statement is to be cancelled. */
-static int cancelled(void *unused)
+static int cancelled(void *unused pg_attribute_unused())
 {
-    (void)unused;
     return QueryCancelPending || ProcDiePending ? ECANCELED : 0;
 }
 
-/* Returns the image; that of a filter without keys if there were no keys. */
+/* Returns the image. A set without keys makes a filter without keys. */
 PG_FUNCTION_INFO_V1(bloom_build_final);
 Datum bloom_build_final(PG_FUNCTION_ARGS)
 {
@@ -396,8 +392,8 @@ void _PG_init(void);
 void _PG_init(void)
 {
     DefineCustomStringVariable("bloomfile.directory", "The folder of filters that SQL may name.",
-                               "An absolute path. No file outside of it can be opened.", &directory,
-                               "", PGC_SUSET, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
+                               NULL, &directory, "", PGC_SUSET, GUC_SUPERUSER_ONLY, NULL, NULL,
+                               NULL);
 #if PG_VERSION_NUM >= 150000
     MarkGUCPrefixReserved("bloomfile");
 #endif

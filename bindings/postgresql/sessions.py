@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -37,10 +36,10 @@ class Session:
         return int(self.sql("SELECT pg_backend_pid()"))
 
 
-def export(session, name, query, damage=""):
+def export(session, name, query):
     """Writes an image to a new file and renames it to its name."""
     image = f"({query})"
-    session.sql(f"SELECT lo_unlink(7) WHERE EXISTS (SELECT FROM pg_largeobject_metadata WHERE oid = 7)")
+    session.sql("SELECT lo_unlink(7) WHERE EXISTS (SELECT FROM pg_largeobject_metadata WHERE oid = 7)")
     session.sql(f"SELECT lo_from_bytea(7, {image})")
     session.sql(f"SELECT lo_export(7, '{FOLDER}/.new')")
     os.rename(FOLDER / ".new", FOLDER / name)
@@ -207,6 +206,18 @@ class Sessions(unittest.TestCase):
         self.assertEqual(latin.sql("SELECT bloom_contains('text.bloom', 'Plüm'), bloom_contains('text.bloom', 'Plum')"), "t|f")
         self.assertEqual(latin.sql("SELECT bloom_contains(bloom_build(k), convert_to('Plüm', 'UTF8')) FROM (VALUES ('Plüm')) v(k)"), "t")
 
+    def test_the_readme_prints_what_it_shows(self):
+        text = (pathlib.Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+        statements = re.search(r"^```sql\n(.*?)^```$", text, re.M | re.S)[1]
+        printed = re.search(r"^```text\n(.*?)^```$", text, re.M | re.S)[1]
+        session = self.session()
+        session.sql("SET search_path = pg_temp, public")  # so that its tables do not stay
+        self.assertEqual(session.sql(statements) + "\n", printed)
+
+    def test_the_version_is_that_of_the_project(self):
+        version = re.search(r"version: '([^']*)'", (pathlib.Path(__file__).parents[2] / "meson.build").read_text())[1]
+        self.assertEqual(self.admin.sql("SELECT extversion FROM pg_extension WHERE extname = 'bloomfile'"), version)
+
     def test_a_file_overwritten_in_place_is_opened_again(self):
         export(self.admin, "turn.bloom", integers(1, 1000))
         session = self.session()
@@ -220,5 +231,4 @@ class Sessions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.argv = [sys.argv[0]]
     unittest.main()

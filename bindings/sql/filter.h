@@ -148,7 +148,7 @@ struct sql_build {
     double fpr;
 };
 
-/* Returns the layout of a name; 0 if there is none. */
+/* Returns the layout of a name; 0 for an unknown name. */
 static inline uint32_t sql_layout(const char *name, size_t size)
 {
     static const char *const names[] = { "", "blocked", "classic", "counting", "ribbon" };
@@ -158,7 +158,7 @@ static inline uint32_t sql_layout(const char *name, size_t size)
     return layout;
 }
 
-/* Begins with the kind of all keys, which may be unknown if there are none. */
+/* Begins with the kind of all keys, which may be unknown if there are no keys. */
 static inline int sql_build_start(struct sql_build *build, uint32_t kind,
                                   struct bloomfile_params *params)
 {

@@ -3,7 +3,7 @@
  * Loadable extension of SQLite: bloom_contains(), bloom_build(), bloom_info() and bloom_file().
  *
  * Only bloom_file() opens files. It is SQLITE_DIRECTONLY, so views and triggers of a hostile
- * database cannot call it. Its result is a pointer, which SQL can neither forge nor store. The
+ * database cannot call it. Its result is a pointer, which SQL cannot forge or store. The
  * other functions see their arguments only.
  */
 #include <sqlite3ext.h>
@@ -336,7 +336,7 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
         report(context, "bloom_build", error);
 }
 
-/* Returns the image; that of a filter without keys if there were no keys. */
+/* Returns the image. A set without keys makes a filter without keys. */
 static void build_final(sqlite3_context *context)
 {
     struct sql_build none = { 0 };

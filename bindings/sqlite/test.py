@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -185,7 +186,8 @@ class Files(Case):
 
     def test_without_a_folder_no_file_is_opened(self):
         run = subprocess.run(["sqlite3", "-cmd", f".load {EXTENSION}", ":memory:", "SELECT bloom_file('a.bloom')"],
-                             env={"PATH": os.environ["PATH"]}, capture_output=True, text=True)
+                             env={name: value for name, value in os.environ.items() if name != "BLOOMFILE_DIRECTORY"},
+                             capture_output=True, text=True, check=False)
         self.assertIn("BLOOMFILE_DIRECTORY", run.stderr)
 
 
@@ -225,6 +227,18 @@ class Damage(Case):
         image[600] ^= 1
         (FOLDER / "damaged.bloom").write_bytes(image)
         self.assert_error("EPAGE", "SELECT bloom_contains(bloom_file('damaged.bloom'), 5)")
+
+
+class Readme(unittest.TestCase):
+    def test_its_lines_print_what_it_shows(self):
+        text = (pathlib.Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+        block = re.search(r"^```console\n(.*?)^```$", text, re.M | re.S)[1]
+        commands = re.findall(r"^\$ (.*)\n", block, re.M)
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(EXTENSION + ".so", os.path.join(folder, "bloomfile.so"))
+            run = subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=folder, text=True, check=False,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(run.stdout, re.sub(r"^\$ .*\n", "", block, flags=re.M))
 
 
 def rows(name):

@@ -49,7 +49,7 @@ class Docs(unittest.TestCase):
         """Runs all blocks, in order and in one folder. Returns how many commands there were."""
         text = (PYTHON / name).read_text(encoding="utf-8")
         names, count = {}, 0
-        missing = {module for module in ("numpy", "pandas", "polars") if not importlib.util.find_spec(module)}
+        missing = {module for module in ("numpy", "pandas", "polars", "duckdb") if not importlib.util.find_spec(module)}
         runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
         for language, block in blocks(text):
             if language == "console":

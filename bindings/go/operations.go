@@ -246,15 +246,16 @@ func (l *layer) sameFunction(other *layer) bool {
 	return l.hashID == xxh3ID || l.selfTest == other.selfTest
 }
 
-// compareKinds compares each pair, and reports a kind that is newer last.
+// compareKinds compares each pair.
 func compareKinds(layers []*layer) error {
 	for i, l := range layers {
 		for _, other := range layers[:i] {
 			a, b := KeyKind(l.keyKind), KeyKind(other.keyKind)
 			switch {
-			case a == b, a == UnknownKeys && b != LowerKeys, b == UnknownKeys && a != LowerKeys:
+			case a == b:
 			case a.newer() || b.newer():
 				return ErrFeature
+			case a == UnknownKeys && b != LowerKeys, b == UnknownKeys && a != LowerKeys:
 			default:
 				return ErrKeyKind
 			}

@@ -21,6 +21,7 @@ from spec_patch import variable  # noqa: E402
 from spec_reader import Image, opened, self_test  # noqa: E402
 from craft_series import file_name  # noqa: E402
 from refused_series import layers, live_series, sealed_series  # noqa: E402
+from refused_operations import REFUSED_OPERATIONS  # noqa: E402
 from refused_slices import INCOMPLETE, slices  # noqa: E402
 from refused_doubt import COLUMNS as DOUBT, doubt, several_layers, several_pages  # noqa: E402
 
@@ -568,7 +569,8 @@ def main():
              "series.tsv": table(out.series), "doubt.tsv": table(doubt(out.files, out.rows), DOUBT),
              "patches.tsv": patches.index(),
              "slices.tsv": table([(",".join(names), "BLOOMFILE_EINCOMPLETE")
-                                  for names in INCOMPLETE], ["slices", "error"])}
+                                  for names in INCOMPLETE], ["slices", "error"]),
+             "operations.tsv": table(REFUSED_OPERATIONS, ["operation", "sources", "error"])}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

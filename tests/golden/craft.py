@@ -213,7 +213,8 @@ def write_folder(folder, files, check):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     known = {".gitattributes", "README.md", "make.py", "craft.py", "craft_series.py",
-             "craft_slices.py", "refused_series.py", "refused_slices.py", "refused_doubt.py"} | set(files)
+             "craft_slices.py", "refused_series.py", "refused_slices.py", "refused_doubt.py",
+             "refused_operations.py"} | set(files)
     different += [str(path.relative_to(folder)) for path in sorted(folder.rglob("*"))
                   if path.is_file() and "__pycache__" not in path.parts
                   and str(path.relative_to(folder)) not in known]

@@ -275,8 +275,9 @@ fn check_kinds(one: KeyKind, two: KeyKind) -> Result<()> {
     let unknown = one == KeyKind::Unknown || two == KeyKind::Unknown;
     let lower = one == KeyKind::Lower || two == KeyKind::Lower;
     match (one, two) {
-        _ if one == two || (unknown && !lower) => Ok(()),
+        _ if one == two => Ok(()),
         (KeyKind::Newer(_), _) | (_, KeyKind::Newer(_)) => Err(Error::Feature(0)),
+        _ if unknown && !lower => Ok(()),
         _ => Err(Error::KeyKind),
     }
 }

@@ -134,9 +134,9 @@ public final class Merge {
 
     private static void checkFits(Header a, Header b, Path path) throws BloomfileException {
         check(a.layout == b.layout, ErrorCode.EDIFFERENTLAYOUT, path, b.layout + ", not " + a.layout);
-        check(a.k == b.k, ErrorCode.EDIFFERENTHASHCOUNT, path, b.k + ", not " + a.k);
         boolean sameTest = a.selfTest == b.selfTest || a.hashId == Header.XXH3; // of which it depends on the seed
         check(a.hashId == b.hashId && sameTest, ErrorCode.EDIFFERENTHASH, path, null);
+        check(a.k == b.k, ErrorCode.EDIFFERENTHASHCOUNT, path, b.k + ", not " + a.k);
         check(a.seed == b.seed, ErrorCode.EDIFFERENTSEED, path, null);
     }
 

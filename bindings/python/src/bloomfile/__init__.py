@@ -25,7 +25,7 @@ from .errors import Error
 from .json_lines import json_keys
 from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size
 
-# Without `hash`, which would hide Python's own from whoever imports all.
+# Not `hash`: `from bloomfile import *` would hide the built-in function.
 __all__ = [
     "Answers", "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Header", "Info", "Inspection", "LiveFilter",
     "Measurement", "Size", "build", "delta", "errors", "fold", "fold_plan",

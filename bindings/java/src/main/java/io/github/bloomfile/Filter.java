@@ -157,7 +157,7 @@ public final class Filter implements Closeable {
 
         /**
          * The file is mapped, and the caller promises that no program cuts it while it is open, as an engine can of files that are
-         * its own, and that what was read once can be read again. Single lookups that are <em>no</em> take some 7 nanoseconds less
+         * its own, and that what was read once can be read again. Single lookups that are <em>no</em> take 4 to 14 nanoseconds less
          * in cache, and more beyond, where the processor overlaps them. If the promise is broken, they may be wrong.
          *
          * @return such options

@@ -9,7 +9,7 @@ export type LayoutName = "blocked" | "classic" | "counting" | "ribbon";
 export interface OpenOptions {
   /** Open filters whose digests an application makes. State its function with `nameHash`; lookups are maybe until then. */
   applications?: boolean;
-  /** "plain": do not compare the keys with the filter's kind of keys. */
+  /** "plain": do not compare the type of a key with the filter's kind of keys. */
   keys?: "plain";
 }
 
@@ -20,8 +20,8 @@ export interface RemoteOptions extends OpenOptions {
 
 export interface URLOptions extends RemoteOptions {
   /** Headers of every request. */
-  headers?: Record<string, string>;
-  /** Milliseconds until a request fails. Default 30000. */
+  headers?: HeadersInit;
+  /** Milliseconds until a request fails. Default 30000; Infinity: never. */
   timeout?: number;
   /** In place of the global fetch. */
   fetch?: typeof globalThis.fetch;
@@ -31,14 +31,14 @@ export interface URLOptions extends RemoteOptions {
 export class BloomfileError extends Error {
   /** The name in the specification: "BLOOMFILE_EPAGE". */
   code: string;
-  /** The damaged page of the layer, from 0, if there is one. */
+  /** The damaged page, counted from 0 in its layer, or null. */
   page: number | null;
   layer: number | null;
 }
 
 /** The fields of one image. Numbers above 2^53 are rounded. */
 export interface LayerInfo {
-  /** Where the image begins in the file, and its bytes. */
+  /** Where the image begins in the file, and its size in bytes. */
   offset: number;
   size: number;
   layout: LayoutName;
@@ -175,24 +175,25 @@ export class Filter extends Opened {
   private constructor();
   /** False if the key is certainly not in the filter. */
   has(key: Key): boolean;
+  /** The same for a list of keys. A string or a Uint8Array is one key, not a list: a TypeError. */
   hasAll(keys: Iterable<Key>): boolean[];
-  /** The same by 64-bit digests. */
+  /** The same for a 64-bit digest. */
   hasDigest(digest: bigint): boolean;
   hasDigests(digests: Iterable<bigint>): boolean[];
-  /** Checks the whole body, and reports how full it is. */
+  /** Checks the whole body, and returns its damage, its rate and how full it is. */
   examine(): Examination;
-  /** Throws the first damage of the body. */
+  /** Checks the whole body, and throws the first damage. */
   verify(): void;
 }
 
-/** A filter in a Blob or on a server. A failed read rejects, and gives no answer. */
+/** A filter in a Blob or on a server. If a read fails, the lookup rejects. */
 export class RemoteFilter extends Opened {
   private constructor();
   has(key: Key): Promise<boolean>;
   hasAll(keys: Iterable<Key>): Promise<boolean[]>;
   hasDigest(digest: bigint): Promise<boolean>;
   hasDigests(digests: Iterable<bigint>): Promise<boolean[]>;
-  /** Reads the whole body. `progress` is called with the part that is done, 0 to 1. */
+  /** Reads the whole body. `progress` is called with the share that is done, 0 to 1. */
   examine(options?: { progress?: (done: number) => void }): Promise<Examination>;
   verify(): Promise<void>;
 }
@@ -228,7 +229,7 @@ export function size(plan: {
 /** The false-positive rate to expect of n distinct keys. */
 export function rate(filter: { layout?: "blocked" | "classic" | "counting"; n: number; m: number; k: number }): number;
 
-/** The factors by which a filter can be folded, and the rates to expect, up to one half. `info` of a filter fits. */
+/** The factors by which a filter can be folded, and the rates to expect, up to one half. Takes the `info` of a filter. */
 export function foldPlan(filter: {
   layout: LayoutName;
   n: number;

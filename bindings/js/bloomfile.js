@@ -355,7 +355,7 @@ function loadText(text) {
 function loadBytes(bytes) {
   const length = bytes.length;
   reserve(length);
-  if (length > 32) input.set(bytes);
+  if (length > 32 || length === 0) input.set(bytes); // set refuses a key whose buffer was transferred: its length is 0
   else for (let i = 0; i < length; i++) input[i] = bytes[i];
   return length;
 }
@@ -365,6 +365,20 @@ function loadInteger(key) {
   if (typeof key === "bigint" && (key >= 1n << 64n || key < -(1n << 63n))) throw new RangeError(`${key} has over 64 bits`);
   words.setBigUint64(0, BigInt.asUintN(64, BigInt(key)), true);
   return 8;
+}
+
+/** The halves of a digest. */
+function splitDigest(digest) {
+  if (typeof digest !== "bigint") throw new TypeError("a digest is a bigint");
+  const h = Number(digest >> 32n);
+  if (h >= TWO32 || h < -TWO32 / 2) throw new RangeError(`${digest} has over 64 bits`);
+  return [h | 0, lowOf(digest)];
+}
+
+/** Converts each key of a list. A string or a Uint8Array is one key: its characters or bytes would be looked up. */
+function mapKeys(keys, convert) {
+  if (typeof keys === "string" || keys instanceof Uint8Array) throw new TypeError("one key, where a list of keys is needed");
+  return Array.from(keys, convert);
 }
 
 function lower(length) {
@@ -774,6 +788,7 @@ class MemoryBody {
     this.layer = layer;
     this.bytes = bytes;
     this.start = layer.body;
+    this.end = bytes.byteOffset + bytes.length;
     this.states = new Uint8Array(layer.pages); // 0 not checked, 1 right, 2 wrong
     this.report = null;
   }
@@ -782,7 +797,16 @@ class MemoryBody {
     return (this.bytes[this.start + byte] & mask) === 0 && this.right(Math.floor(byte / PAGE));
   }
 
+  /**
+   * Whether bytes are gone: their buffer was transferred or became shorter, and they would read as zeros. `bytes.length` does
+   * not show it: compiled by V8 11, it may be the old length.
+   */
+  get lost() {
+    return this.bytes.buffer.byteLength < this.end;
+  }
+
   right(page) {
+    if (this.lost) return this.report("ECHANGED", null);
     const state = this.states[page];
     return state === 0 ? this.examine(page) : state === 1;
   }
@@ -792,8 +816,7 @@ class MemoryBody {
     const crc = crc32(this.bytes, from, from + this.layer.pageLength(page)) ^ this.layer.record.bodyCrc;
     const right = crc === new DataView(this.bytes.buffer, this.bytes.byteOffset + entry, 4).getInt32(0, true);
     this.states[page] = right ? 1 : 2;
-    if (!right) this.report(page);
-    return right;
+    return right || this.report("EPAGE", page);
   }
 
   page(page) {
@@ -883,11 +906,11 @@ class Opened {
 
   /** States which function makes the digests (app-hashes.md). Throws if it is not the filter's; lookups are maybe then. */
   nameHash(id, selfTest) {
-    const h = this.layers[0].header;
+    const h = this.layers[0].header, test = BigInt(selfTest); // throws before it changes anything
     this.#name = true;
     this.#nameError = null;
     if (id !== h.hashId) this.#nameError = new BloomfileError("EHASH");
-    else if (BigInt(selfTest) !== h.selfTest) this.#nameError = new BloomfileError("ESELFTEST");
+    else if (test !== h.selfTest) this.#nameError = new BloomfileError("ESELFTEST");
     if (this.#nameError) throw this.#nameError;
   }
 
@@ -948,7 +971,7 @@ export class Filter extends Opened {
     this.bytes = bytes;
     this.bodies = layers.map((layer, number) => {
       const body = new MemoryBody(layer, bytes);
-      body.report = (page) => this.reportDamage("EPAGE", page, number);
+      body.report = (name, page) => !this.reportDamage(name, page, name === "EPAGE" ? number : null);
       return body;
     });
   }
@@ -967,12 +990,13 @@ export class Filter extends Opened {
 
   /** The same for each of many keys. */
   hasAll(keys) {
-    return Array.from(keys, (key) => this.has(key));
+    return mapKeys(keys, (key) => this.has(key));
   }
 
   /** False if no key of this digest, a bigint, is in the filter. */
   hasDigest(digest) {
-    return !this.named(true) || this.#maybe(highOf(digest), lowOf(digest));
+    const [h, l] = splitDigest(digest);
+    return !this.named(true) || this.#maybe(h, l);
   }
 
   hasDigests(digests) {
@@ -981,6 +1005,7 @@ export class Filter extends Opened {
 
   /** Checks the whole body, and reports how full it is. */
   examine() {
+    if (this.bodies[0].lost) throw this.reportDamage("ECHANGED", null, null);
     return finish(this, this.layers.map((layer) => {
       const scan = new Scan(layer);
       scan.take(this.bytes.subarray(layer.body, layer.entries), this.bytes.subarray(layer.entries, layer.offset + layer.size));
@@ -1179,7 +1204,8 @@ class BlobSource {
 /** A file on a server that supports range requests. The first answer pins its size and ETag, or its date. */
 class HttpSource {
   constructor(url, { fetch: fetcher = globalThis.fetch, headers = {}, timeout = 30000 }) {
-    Object.assign(this, { url: String(url), fetcher: (...args) => fetcher(...args), headers, timeout, size: null, pin: null });
+    Object.assign(this, { url: String(url), fetcher: (...args) => fetcher(...args), timeout, size: null, pin: null });
+    this.headers = Object.fromEntries(new Headers(headers));
   }
 
   /** Reads the first bytes, and learns the size and the pin. */
@@ -1202,14 +1228,18 @@ class HttpSource {
   }
 
   async #get(offset, length, conditions) {
-    const Range = `bytes=${offset}-${offset + length - 1}`;
-    const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(new Error(`${this.url}: no answer in ${this.timeout} ms`)), this.timeout);
+    const Range = `bytes=${offset}-${offset + length - 1}`, abort = new AbortController();
+    let timer;
+    const late = new Promise((_, reject) => {
+      if (this.timeout >= 2 ** 31) return; // setTimeout would take it for 1 ms
+      timer = setTimeout(() => reject(new Error(`${this.url}: no answer in ${this.timeout} ms`)), this.timeout);
+    });
+    const answer = async () => {
+      const headers = { ...this.headers, ...conditions, Range };
+      return this.#part(await this.fetcher(this.url, { headers, signal: abort.signal }), offset, length);
+    };
     try {
-      const response = await this.fetcher(this.url, { headers: { ...this.headers, ...conditions, Range }, signal: abort.signal });
-      return await this.#part(response, offset, length);
-    } catch (error) {
-      throw abort.signal.aborted && !(error instanceof BloomfileError) ? abort.signal.reason : error;
+      return await Promise.race([answer(), late]); // a fetch of the caller's may ignore the signal
     } finally {
       clearTimeout(timer);
       abort.abort(); // ends an answer that was not read
@@ -1288,10 +1318,10 @@ export class RemoteFilter extends Opened {
 
   /** Reads bytes; at most eight reads run at a time. A changed file is reported, and gives no answer from then on. */
   async #read(offset, length) {
-    if (this.error && this.error.code === "BLOOMFILE_ECHANGED") throw this.error;
-    if (this.#running === 8) await new Promise((resolve) => this.#waiting.push(resolve));
+    while (this.#running >= 8) await new Promise((resolve) => this.#waiting.push(resolve));
     this.#running++;
     try {
+      if (this.error && this.error.code === "BLOOMFILE_ECHANGED") throw this.error;
       return await this.#source.read(offset, length);
     } catch (error) {
       throw error.code === "BLOOMFILE_ECHANGED" ? this.reportDamage("ECHANGED", null, null) : error;
@@ -1350,7 +1380,7 @@ export class RemoteFilter extends Opened {
   }
 
   async hasAll(keys) {
-    const pairs = Array.from(keys, (key) => {
+    const pairs = mapKeys(keys, (key) => {
       const l = this.digest(key);
       return [top[0], l];
     });
@@ -1362,7 +1392,7 @@ export class RemoteFilter extends Opened {
   }
 
   async hasDigests(digests) {
-    return this.#maybes(Array.from(digests, (digest) => [highOf(digest), lowOf(digest)]), this.named(true));
+    return this.#maybes(Array.from(digests, splitDigest), this.named(true));
   }
 
   async #scan(number, progress) {
@@ -1393,9 +1423,15 @@ export class RemoteFilter extends Opened {
 
 // ---- Opening ----
 
+function bytesOf(data) {
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (/ArrayBuffer\]$/.test(Object.prototype.toString.call(data))) return new Uint8Array(data);
+  throw new TypeError("open needs the bytes of a filter: an ArrayBuffer or a Uint8Array");
+}
+
 /** Opens a filter in memory: an ArrayBuffer or a Uint8Array, which must not change from then on. */
 export function open(data, { applications = false, keys } = {}) {
-  const bytes = ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data);
+  const bytes = bytesOf(data);
   const steps = readLayers(bytes.length, applications);
   let step = steps.next();
   while (!step.done) step = steps.next(bytes.subarray(step.value, step.value + PAGE));
@@ -1500,8 +1536,13 @@ function blockedRate(n, blocks, k) {
   return crowded ? 1 - sum : sum;
 }
 
+function checkLayout(layout) {
+  if (!["blocked", "classic", "counting"].includes(layout)) throw new TypeError(`no sizes for the layout ${layout}`);
+}
+
 /** The false-positive rate to expect of n distinct keys. */
 export function rate({ layout = "blocked", n, m, k }) {
+  checkLayout(layout);
   if (n === 0) return 0;
   const body = layout === "blocked" ? blockedRate(n, Math.ceil(m / 512), k) : scatteredRate(n, m, k);
   return Math.min(1, body + ((1 - body) * n) / 2 ** 64);
@@ -1554,9 +1595,14 @@ function bestK(layout, n, m) {
   return k;
 }
 
+function sizeOf(shape) {
+  const { layout, n, m } = shape, bits = layout === "counting" ? 4 * m : m, body = PAGE * Math.ceil(bits / 8 / PAGE);
+  return { ...shape, bitsPerKey: bits / n, fpr: rate(shape), bytes: PAGE + body + (4 * body) / PAGE };
+}
+
 /** Chooses m and k for n keys, as bfcreate does: for a rate (0.01 if neither is given), or for m. */
 export function size({ layout = "blocked", n = 1, fpr, m, k }) {
-  if (!["blocked", "classic", "counting"].includes(layout)) throw new TypeError(`no sizes for the layout ${layout}`);
+  checkLayout(layout);
   if (!(n >= 1 && n <= 2 ** 60)) throw new RangeError("n is 1 to 2^60");
   if (fpr !== undefined && !(fpr > 0 && fpr < 1)) throw new RangeError("fpr is above 0 and below 1");
   if (k !== undefined && !(Number.isInteger(k) && k >= 1 && k <= 64)) throw new RangeError("k is 1 to 64");
@@ -1566,8 +1612,7 @@ export function size({ layout = "blocked", n = 1, fpr, m, k }) {
     if (layout === "blocked") m = 512 * Math.ceil(m / 512);
     k = k || bestK(layout, n, m);
   }
-  const bits = layout === "counting" ? 4 * m : m, body = PAGE * Math.ceil(bits / 8 / PAGE);
-  return { layout, n, m, k, bitsPerKey: bits / n, fpr: rate({ layout, n, m, k }), bytes: PAGE + body + (4 * body) / PAGE };
+  return sizeOf({ layout, n, m, k });
 }
 
 /** The divisors of a number up to a limit, in order. */
@@ -1584,15 +1629,15 @@ export function foldPlan({ layout, n, m, k, slice, series }) {
   if (layout === "ribbon" || slice || series) return []; // cannot be folded
   const units = layout === "blocked" ? m / 512 : m, plan = [];
   for (const factor of divisors(units, Math.min(units, 2 ** 20))) {
-    const folded = { layout, n, m: m / factor, k }, fpr = rate(folded);
-    if (fpr > 0.5 && factor > 1) break;
-    plan.push({ factor, ...size(folded), fpr });
+    const folded = sizeOf({ layout, n, m: m / factor, k });
+    if (folded.fpr > 0.5 && factor > 1) break;
+    plan.push({ factor, ...folded });
   }
   return plan;
 }
 
 /** For build.js, which is a part of this package. Not for other callers: it may change. */
 export const internal = {
-  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf, multiply,
-  popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
+  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf,
+  mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
 };

@@ -4,8 +4,8 @@
 import { internal, open, size } from "./bloomfile.js";
 
 const {
-  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf, multiply,
-  popcount, ribbonMaybe, selfTest, top, xxh3,
+  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf,
+  mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
 } = internal;
 
 // ---- Sealing: an image from its fields and its body ----
@@ -197,19 +197,28 @@ function digestsOf(keys, seed, loader) {
 }
 
 function padded(bytes, length, name) {
+  if (typeof bytes === "string") throw new TypeError(`the ${name} is an array of bytes`);
   if (bytes.length > length) throw new RangeError(`the ${name} has over ${length} bytes`);
   const result = new Uint8Array(length);
   result.set(bytes);
   return result;
 }
 
-const encode = (text) => new TextEncoder().encode(text);
-const headerSizeOf = (form) => (form === "embedded" ? 512 : 4096);
+function encode(text) {
+  if (/\p{Surrogate}/u.test(text)) throw new TypeError("a lone surrogate has no UTF-8");
+  return new TextEncoder().encode(text);
+}
+
+function headerSizeOf(form) {
+  const size = { file: 4096, embedded: 512 }[form];
+  if (!size) throw new TypeError(`unknown form: ${form}`);
+  return size;
+}
 
 /** Builds a sealed filter of keys and returns its bytes. */
 export function build(keys, options = {}) {
   const { layout = "blocked", seed = 0n, form = "file", label = "", tag = [] } = options;
-  keys = Array.from(keys);
+  keys = mapKeys(keys, (key) => key);
   const kind = options.keyKind || kindOf(keys), number = KINDS.indexOf(kind);
   if (number < 0 || number === 4) throw new TypeError(`unknown kind of keys: ${kind}`);
   const digests = digestsOf(keys, BigInt(seed), number ? new KeyKind(1, number) : PLAIN);

@@ -4,8 +4,8 @@
 import js from "@eslint/js";
 
 const globals = [
-  "AbortController", "Buffer", "TextDecoder", "TextEncoder", "URL", "clearTimeout", "console", "fetch", "performance", "process",
-  "setTimeout", "Blob",
+  "AbortController", "Blob", "Buffer", "Headers", "ReadableStream", "Response", "TextDecoder", "TextEncoder", "URL", "WebAssembly",
+  "clearTimeout", "console", "fetch", "performance", "process", "setTimeout", "structuredClone",
 ];
 
 export default [

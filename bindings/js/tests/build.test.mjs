@@ -102,3 +102,9 @@ test("operations refuse damaged sources and wrong factors", () => {
   assert.throws(() => fold(open(image), 2), { code: "BLOOMFILE_EPAGE" });
   assert.throws(() => union([open(image), open(build(["a"], { m: 5120, k: 4 }))]), { code: "BLOOMFILE_EDIFFERENTHASHCOUNT" });
 });
+
+test("a form, tag or label that cannot be written is an error", () => {
+  for (const options of [{ form: "embeded" }, { tag: "00ff" }, { label: "\ud800" }]) {
+    assert.throws(() => build(["a"], options), TypeError, JSON.stringify(options));
+  }
+});

@@ -116,3 +116,29 @@ test("a page that changes after it was found right is reported by verification",
   assert.throws(() => filter.verify(), { code: "BLOOMFILE_ECHANGED" });
   assert.ok(KEYS.every((key) => filter.has(key)));
 });
+
+test("a buffer that is transferred or becomes shorter is maybe, never no", () => {
+  const keys = Array.from({ length: 5000 }, (_, i) => `key ${i}`), absent = keys.map((key) => `absent ${key}`);
+  const memory = () => new WebAssembly.Memory({ initial: 1, maximum: 2 });
+  const losses = {
+    transfer: [(size) => new ArrayBuffer(size), (buffer) => structuredClone(null, { transfer: [buffer] })],
+    grow: [(_, wasm = memory()) => Object.assign(wasm.buffer, { wasm }), (buffer) => buffer.wasm.grow(1)],
+  };
+  if (ArrayBuffer.prototype.resize) {
+    losses.resize = [(size) => new ArrayBuffer(size, { maxByteLength: 2 * size }), (buffer) => buffer.resize(4096)];
+  }
+  // Repeated, because code that was compiled for one kind of buffer may be wrong for the next.
+  for (const layout of ["blocked", "classic", "counting", "ribbon", "blocked", "classic"]) {
+    const image = build(keys, { layout, m: layout === "ribbon" ? 51200 : undefined });
+    for (const [name, [make, lose]] of Object.entries(losses)) {
+      const buffer = make(image.length), bytes = new Uint8Array(buffer, 0, image.length);
+      bytes.set(image);
+      const filter = open(bytes);
+      assert.ok(filter.hasAll(absent).some((maybe) => !maybe));
+      lose(buffer);
+      assert.ok(filter.hasAll(keys).every(Boolean), `${name}, ${layout}: a silent no`);
+      assert.equal(filter.error.code, "BLOOMFILE_ECHANGED");
+      assert.throws(() => filter.verify(), { code: "BLOOMFILE_ECHANGED" });
+    }
+  }
+});

@@ -199,6 +199,32 @@ test("a slow server is an error after the timeout", async (t) => {
   await assert.rejects(openURL(server.url, { timeout: 100 }), /no answer in 100 ms/);
 });
 
+test("a fetch that ignores its signal is an error after the timeout", async () => {
+  const headers = { "Content-Range": "bytes 0-4095/9000" };
+  const answers = [() => new Promise(() => {}), async () => new Response(new ReadableStream(), { status: 206, headers })];
+  for (const fetch of answers) {
+    const stuck = new Promise((resolve) => setTimeout(resolve, 5000, "stuck"));
+    await assert.rejects(Promise.race([openURL("http://host/", { fetch, timeout: 50 }), stuck]), /no answer in 50 ms/);
+  }
+});
+
+test("a timeout of Infinity is none", async (t) => {
+  const server = await serve(t, IMAGE, (request, response, state) => {
+    setTimeout(() => answerRange(request, response, state), 50);
+    return true;
+  });
+  assert.equal(await (await openURL(server.url, { timeout: Infinity })).has("key 1"), true);
+});
+
+test("a file that was replaced ends the requests that wait", async (t) => {
+  const server = await serve(t, IMAGE), filter = await openURL(server.url);
+  server.etag = '"two"';
+  const before = server.requests.length;
+  await assert.rejects(filter.hasAll(KEYS), { code: "BLOOMFILE_ECHANGED" });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.ok(server.requests.length - before <= 8, `${server.requests.length - before} requests`);
+});
+
 test("damage on the server is maybe for the page's keys, and reported", async (t) => {
   const data = IMAGE.slice();
   data.fill(0, 8192, 12288);
@@ -215,4 +241,5 @@ test("requests carry the caller's headers, and use the caller's fetch", async (t
   const filter = await openURL(server.url, { headers: { Authorization: "x" }, fetch: counting });
   assert.equal(await filter.has("key 1"), true);
   assert.equal(calls.length, 3);
+  await openURL(server.url, { headers: new Headers({ Authorization: "x" }) });
 });

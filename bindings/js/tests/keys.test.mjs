@@ -3,7 +3,7 @@
 
 import test from "node:test";
 import assert from "node:assert/strict";
-import { foldPlan, open, size } from "../bloomfile.js";
+import { foldPlan, open, openBlob, rate, size } from "../bloomfile.js";
 import { build, fold } from "../build.js";
 import { GOLDEN, linesOf, readFile } from "./suite.mjs";
 
@@ -43,6 +43,28 @@ test("a value that cannot be a key is a TypeError or RangeError, never an answer
   const filter = open(build(["a"], { keyKind: "unknown" }));
   for (const key of [0.5, NaN, 2 ** 53, null, undefined, {}, [1], "\ud800", "a\udfff"]) assert.throws(() => filter.has(key), TypeError);
   for (const key of [1n << 64n, -(1n << 63n) - 1n]) assert.throws(() => filter.has(key), RangeError);
+  const gone = new TextEncoder().encode("a");
+  structuredClone(null, { transfer: [gone.buffer] });
+  assert.throws(() => filter.has(gone), TypeError, "a key whose buffer was transferred is not the empty key");
+});
+
+test("a digest of over 64 bits, and one key in place of a list, are errors, never answers", async () => {
+  const image = build(["a"], { keyKind: "unknown" }), filter = open(image), remote = await openBlob(new Blob([image]));
+  for (const digest of [1n << 64n, 1n << 128n, -(1n << 63n) - 1n]) {
+    assert.throws(() => filter.hasDigest(digest), RangeError);
+    await assert.rejects(remote.hasDigest(digest), RangeError);
+  }
+  assert.equal(filter.hasDigest(-1n), filter.hasDigest((1n << 64n) - 1n));
+  assert.throws(() => filter.hasDigest(1), TypeError);
+  for (const key of ["ab", bytes(2)]) {
+    assert.throws(() => filter.hasAll(key), TypeError);
+    await assert.rejects(remote.hasAll(key), TypeError);
+    assert.throws(() => build(key), TypeError);
+  }
+});
+
+test("anything but bytes cannot be opened, and is not called an empty file", () => {
+  for (const data of ["fruit.bloom", undefined, 4096, new Blob([]), [0xbf]]) assert.throws(() => open(data), TypeError);
 });
 
 test("text of any length and alphabet is UTF-8", () => {
@@ -58,6 +80,8 @@ test("digests of an application need the name of its function", () => {
   assert.equal(filter.error, null);
   assert.equal(filter.hasDigest(1n), true);
   assert.equal(filter.error.code, "BLOOMFILE_EHASH");
+  assert.throws(() => filter.nameHash(0x80536841), TypeError);
+  assert.equal(filter.hasDigest(1n), true, "a call without self_test states no name");
   filter.nameHash(0x80536841, 0x62aeed19e25dac49n);
   assert.equal(filter.error, null);
   assert.equal(filter.hasDigest(1n), false);
@@ -96,6 +120,8 @@ test("a fold plan names factors that fold", () => {
   assert.deepEqual(plan.map(({ factor }) => factor), [1, 2, 4, 5, 10, 20, 25, 50, 100]);
   for (const { factor, bytes } of plan) assert.equal(fold(filter, factor).length, bytes);
   assert.deepEqual(foldPlan(golden("ribbon-file").info), []);
+  const empty = foldPlan(open(build([], { m: 1024 })).info);
+  assert.deepEqual(empty.map(({ factor, fpr }) => [factor, fpr]), [[1, 0], [2, 0]]);
 });
 
 test("sizes out of range are refused", () => {
@@ -103,5 +129,5 @@ test("sizes out of range are refused", () => {
     assert.throws(() => size(plan), RangeError, JSON.stringify(plan));
   }
   assert.throws(() => size({ n: 2 ** 40, fpr: 1e-9 }), { code: "BLOOMFILE_EUNREACHABLE" });
-  assert.throws(() => size({ layout: "ribbon" }), TypeError);
+  for (const f of [size, rate]) for (const layout of ["ribbon", "blokced"]) assert.throws(() => f({ layout, n: 1, m: 512, k: 1 }), TypeError);
 });

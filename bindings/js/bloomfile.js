@@ -881,6 +881,7 @@ class Opened {
   #damage = null;
   #name = null;
   #nameError = null;
+  #keyError = null; // a key was looked up where only digests can be
 
   constructor(layers, size, keys) {
     const h = layers[0].header;
@@ -901,14 +902,14 @@ class Opened {
 
   /** The first damage that was found, or the error of the named hash function, or null. */
   get error() {
-    return this.#damage || this.#nameError;
+    return this.#damage || this.#nameError || this.#keyError;
   }
 
   /** States which function makes the digests (app-hashes.md). Throws if it is not the filter's; lookups are maybe then. */
   nameHash(id, selfTest) {
     const h = this.layers[0].header, test = BigInt(selfTest); // throws before it changes anything
     this.#name = true;
-    this.#nameError = null;
+    this.#nameError = this.#keyError = null;
     if (id !== h.hashId) this.#nameError = new BloomfileError("EHASH");
     else if (test !== h.selfTest) this.#nameError = new BloomfileError("ESELFTEST");
     if (this.#nameError) throw this.#nameError;
@@ -919,7 +920,7 @@ class Opened {
     if (this.#nameError) return false;
     const own = this.layers[0].header.hashId === 1;
     if (own || (digests && this.#name)) return true;
-    if (!digests) this.#damage = this.#damage || new BloomfileError("EHASH", { detail: "look up digests" });
+    if (!digests) this.#keyError = new BloomfileError("EHASH", { detail: "look up digests" });
     else this.#nameError = new BloomfileError("EHASH", { detail: "the function was not named" });
     return false;
   }

@@ -3,7 +3,7 @@
 
 import { size } from "../../bindings/js/bloomfile.js";
 import { drawChart } from "./chart.js";
-import { bytes, count, nanoseconds, percent, readCount, readRate, shortCount, threeDigits } from "./format.js";
+import { bytes, count, exactRate, nanoseconds, percent, readCount, readRate, shortCount, threeDigits } from "./format.js";
 import { byId, fillTable, tableRow } from "./page.js";
 import { fileSize } from "./report.js";
 import { ribbonPages, ribbonRate } from "./ribbon.js";
@@ -156,7 +156,7 @@ function update() {
   if (problem(plan)) return;
   const plans = Object.fromEntries(LAYOUTS.map((layout) => [layout, planFor(layout, plan.keys, plan.target)]));
   byId("plan-result").textContent = resultText(plans[plan.layout]);
-  byId("plan-command").textContent = `bfcreate -l ${plan.layout} -n ${shortCount(plan.keys)} -p ${percent(plan.target)} ` +
+  byId("plan-command").textContent = `bfcreate -l ${plan.layout} -n ${shortCount(plan.keys)} -p ${exactRate(plan.target)} ` +
     "FILE KEYFILE";
   fillTable("plan-table", LAYOUTS.map((layout) => planRow(layout, plans[layout], plan.layout)));
   drawRates(plans, plan);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The facts about a filter as pairs of a name and a text, with the names and numbers of bfinspect.
 
-import { bytes, count, hexadecimal, percent, plural } from "./format.js";
+import { bytes, count, hexadecimal, percent, plural, visible } from "./format.js";
 
 function keysFact(info, measured) {
   const recorded = `${info.nEstimated ? "about " : ""}${count(info.layersN)} recorded`;
@@ -68,7 +68,7 @@ function optionalFacts(info) {
   const facts = [];
   if (info.overflow) facts.push(["overflow", `${plural(info.overflow, "counter")} stuck at 15`]);
   if (info.foldedBy !== 1n && !info.series) facts.push(["folded", `by ${info.foldedBy}, from m = ${count(info.mUnfoldedExact)}`]);
-  if (info.label) facts.push(["label", info.label.replace(/[\p{Bidi_Control}]/gu, "\uFFFD")]);
+  if (info.label) facts.push(["label", visible(info.label)]);
   if (/[^0]/.test(info.tag)) facts.push(["tag", info.tag]);
   if (/[^0]/.test(info.watermark)) facts.push(["watermark", watermarkText(info.watermark)]);
   facts.push(["seed", info.seed === 0n ? "0" : `0x${hexadecimal(info.seed, 16)}`]);

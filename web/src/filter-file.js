@@ -3,6 +3,7 @@
 
 import { openBlob } from "../../bindings/js/bloomfile.js";
 import { flippedBit } from "./flipped.js";
+import { visible } from "./format.js";
 import { headerFields } from "./header.js";
 import { measure } from "./measure.js";
 
@@ -39,7 +40,7 @@ function sumUp(info, parts) {
 
 export class FilterFile {
   constructor(file) {
-    Object.assign(this, { file, name: file.name, filter: null, info: null, error: null, result: null, measured: null });
+    Object.assign(this, { file, name: visible(file.name), filter: null, info: null, error: null, result: null, measured: null });
     Object.assign(this, { progress: null, fields: [], flipped: null, plainFilter: null });
   }
 
@@ -78,8 +79,9 @@ export class FilterFile {
   async lookup(keys, { digests, plain }) {
     let { filter } = this;
     if (plain) filter = this.plainFilter ??= await openBlob(this.file, { applications: true, keys: "plain" });
-    if (!digests) return { answers: await filter.hasAll(keys), error: filter.error };
-    if (this.info.hashId !== KNOWN_HASH) filter.nameHash(this.info.hashId, this.info.selfTest);
-    return { answers: await filter.hasDigests(keys), error: filter.error };
+    if (digests && this.info.hashId !== KNOWN_HASH) filter.nameHash(this.info.hashId, this.info.selfTest);
+    const answers = await (digests ? filter.hasDigests(keys) : filter.hasAll(keys));
+    // Damage of the whole body counts for the plain filter, too, which did not verify it.
+    return { answers: this.filter.doubted ? keys.map(() => true) : answers, error: this.filter.error ?? filter.error };
   }
 }

@@ -8,8 +8,8 @@ export function threeDigits(value) {
   const power = Number(exponent);
   const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   if (power >= -4 && power < 3) return trim(value.toFixed(2 - power));
-  const digits = String(Math.abs(power)).padStart(2, "0");
-  return `${trim(mantissa)}e${power < 0 ? "-" : "+"}${digits}`;
+  const tens = String(Math.abs(power)).padStart(2, "0");
+  return `${trim(mantissa)}e${power < 0 ? "-" : "+"}${tens}`;
 }
 
 /** A share of 1 in percent: "5.67e-06%". */
@@ -17,9 +17,19 @@ export function percent(share) {
   return `${threeDigits(100 * share)}%`;
 }
 
+/** A rate for a command line: in percent, if that does not round it. */
+export function exactRate(share) {
+  return readRate(percent(share)) === share ? percent(share) : String(share);
+}
+
+/** All digits of an integer (Number or BigInt): String would round a Number above 2^53. */
+export function digits(number) {
+  return String(Number.isInteger(number) ? BigInt(number) : number);
+}
+
 /** An integer (Number or BigInt) with a comma before every three digits. */
 export function count(number) {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+  return digits(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** A size in bytes: "580 bytes", "12.0 KiB". */
@@ -68,5 +78,10 @@ export function shortCount(value) {
     const share = value / MULTIPLES[unit];
     if (share >= 1 && Number(share.toPrecision(4)) * MULTIPLES[unit] === value) return `${share}${unit}`;
   }
-  return String(value);
+  return digits(value);
+}
+
+/** Text of another's for display: characters that control or turn text around are replaced. */
+export function visible(text) {
+  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "\uFFFD");
 }

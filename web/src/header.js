@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fields of a header as they are in the file, valid or not, for display. The module bloomfile decides what is valid.
 
-import { hexadecimal } from "./format.js";
+import { hexadecimal, visible } from "./format.js";
 
 const u32 = (view, at) => view.getUint32(at, true);
 const u64 = (view, at) => view.getBigUint64(at, true);
@@ -38,12 +38,11 @@ function byteText(view, at, size) {
   return text;
 }
 
-/** The label for display: control characters and bytes that are not text are replaced, and so is what turns text around. */
+/** The label for display. Bytes that are not UTF-8 are replaced. */
 function labelText(view, at, size) {
   const all = new Uint8Array(view.buffer, view.byteOffset + at, size);
   const end = all.indexOf(0);
-  const text = new TextDecoder().decode(end < 0 ? all : all.subarray(0, end));
-  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "\uFFFD");
+  return visible(new TextDecoder().decode(end < 0 ? all : all.subarray(0, end)));
 }
 
 function row(view, base, [at, size, name, form]) {

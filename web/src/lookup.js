@@ -7,6 +7,8 @@ import { byId, element, fillTable } from "./page.js";
 
 const MOST_ROWS = 1000;
 
+let latest = 0; // the number of the lookup whose answers may be shown
+
 const form = () => new FormData(byId("lookup-form")).get("form");
 
 /** Prepares the form for another file. */
@@ -34,7 +36,9 @@ function kindNote(info) {
   return kinds[info.keyKind] ?? "Each line is a key, without its line end. Empty lines are skipped.";
 }
 
+/** Removes the answers, and gives up a lookup that still runs: another file may be shown when it ends. */
 function clear(message = "") {
+  latest++;
   byId("answers-summary").textContent = message;
   byId("answers-summary").className = message ? "error" : "";
   byId("answers-region").hidden = true;
@@ -55,12 +59,17 @@ function show(lines, answers, note) {
   fillTable("answers", lines.slice(0, MOST_ROWS).map((line, i) => answerRow(line, answers[i])));
 }
 
+function errorNote({ code, message }) {
+  if (code === "BLOOMFILE_EHASH") return ` Only digests of the application's function can be looked up (${code}).`;
+  return ` The filter is damaged: ${message} (${code}).`;
+}
+
 /** Looks up the keys of the form in these files. A key is absent if any file says so. */
 async function answersOf(entries, keys, options) {
   const found = await Promise.all(entries.map((entry) => entry.lookup(keys, options)));
   const answers = keys.map((_, i) => found.every((file) => file.answers[i]));
   const error = found.find((file) => file.error)?.error;
-  return { answers, note: error ? ` The filter is damaged: ${error.message} (${error.code}).` : "" };
+  return { answers, note: error ? errorNote(error) : "" };
 }
 
 /** Answers the form for one file; `slices` are all slices of the same filter, if they are open. */
@@ -74,11 +83,15 @@ export async function lookUp(entry, slices) {
   const { lines, keys } = read;
   if (lines.length === 0) return clear("Enter a key first.");
   if (entry.error) return show(lines, lines.map(() => true), ` The file was refused (${entry.error.code ?? entry.error.name}).`);
+  clear();
+  const mine = latest;
   try {
     const options = { digests: form() === "digests", plain: byId("skip-kind").checked };
     const { answers, note } = await answersOf(slices ?? [entry], keys, options);
+    if (mine !== latest) return undefined;
     return show(lines, answers, (slices ? ` Looked up in all ${slices.length} slices.` : "") + note);
   } catch (error) {
+    if (mine !== latest) return undefined;
     const code = error.code?.startsWith?.("BLOOMFILE_") ? ` (${error.code})` : "";
     return clear(`No answer: ${error.message}${code}. Treat every key as maybe.`);
   }

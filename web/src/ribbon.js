@@ -32,38 +32,36 @@ export function ribbonHead(first, keys, lines) {
     ...pageShape(groups, lines) };
 }
 
-/*
- * How many groups more than groupsFor(keys) the solver takes on average, because the 16 seeds of some pages fail. No formula
- * is known. These pairs of keys in a page and groups were counted in filters of 10^6 keys.
- */
-const MORE_GROUPS = [[2000, 0], [2500, 0.005], [3000, 0.035], [3500, 0.115], [4000, 0.237], [4505, 0.41], [5000, 0.605],
-  [5525, 0.872], [6024, 1.18], [7042, 1.95], [8000, 2.7], [9524, 4.19], [11111, 6.0], [13158, 8.35], [15152, 10.7]];
+/* As lib/sizing/rates.c: how many groups more than groupsFor(keys) a page takes on average, measured for every 1000 keys. */
+const MORE_GROUPS = [0, 0, 0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8, 3.75, 4.4, 5.5, 6.8, 8.2, 9.6, 11, 12.4];
+const MOST_RATE = 0.24; // a target above it is taken for it: a page has two columns or more
 
 function moreGroups(keys) {
-  const next = MORE_GROUPS.findIndex(([at]) => at > keys);
-  if (next === 0) return 0;
-  if (next < 0) return MORE_GROUPS[MORE_GROUPS.length - 1][1];
-  const [[low, below], [high, above]] = [MORE_GROUPS[next - 1], MORE_GROUPS[next]];
-  return below + ((above - below) * (keys - low)) / (high - low);
+  const place = Math.min(keys / 1000, MORE_GROUPS.length - 1);
+  const i = Math.min(Math.floor(place), MORE_GROUPS.length - 2);
+  return MORE_GROUPS[i] + (MORE_GROUPS[i + 1] - MORE_GROUPS[i]) * (place - i);
 }
+
+const wholePageRate = (groups) => (groups > 511 ? 1 : pageShape(groups, 64).rate);
 
 /** The mean rate of a whole page that holds so many keys. */
 function fullPageRate(keys) {
-  const exact = groupsFor(keys) + moreGroups(keys);
-  const groups = Math.floor(exact);
-  if (groups + 1 > 511) return 1;
-  const part = exact - groups;
-  return (1 - part) * pageShape(groups, 64).rate + part * pageShape(groups + 1, 64).rate;
+  const more = moreGroups(keys);
+  const groups = groupsFor(keys) + Math.floor(more);
+  const now = wholePageRate(groups);
+  return now + (wholePageRate(groups + 1) - now) * (more - Math.floor(more));
 }
 
 /** The rate to expect of a ribbon filter with so many keys and whole pages. */
 export function ribbonRate(keys, pages) {
   if (keys / pages > 2 * MOST_KEYS) return 1;
-  return pages === 1 ? fullPageRate(keys) : binomialMean(keys, 1 / pages, fullPageRate);
+  const rate = pages === 1 ? fullPageRate(keys) : binomialMean(keys, 1 / pages, fullPageRate);
+  return rate + ((1 - rate) * keys) / 2 ** 64; // digests may be equal
 }
 
-/** The least number of pages that keep the rate. */
-export function ribbonPages(keys, rate) {
+/** The least number of pages that keep the target rate. */
+export function ribbonPages(keys, target) {
+  const rate = Math.min(target, MOST_RATE) * (1 + 2 ** -26); // smaller differences count as equal
   let high = 1;
   while (ribbonRate(keys, high) > rate) {
     high *= 2;

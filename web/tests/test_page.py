@@ -10,6 +10,7 @@ import re
 import subprocess
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 from webdriver import Browser
@@ -101,6 +102,16 @@ class Page(unittest.TestCase):
         self.assertIsNotNone(match, self.browser.text("#answers-summary"))
         return int(match[2].replace(",", ""))
 
+    def plan(self, keys, rate, layout):
+        self.browser.value("""
+            document.getElementById("plan-keys").value = args[0];
+            document.getElementById("plan-rate").value = args[1];
+            document.querySelector(`#plan [value=${args[2]}]`).click();
+            document.getElementById("plan-keys").dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        """, keys, rate, layout)
+        return self.browser.text("#plan-result"), {row[0]: row for row in self.rows("#plan-table")}
+
 
 class Using(Page):
     def test_dropped_file_is_shown(self):
@@ -128,6 +139,56 @@ class Using(Page):
         self.assertIn("Key 1 is not of this form", self.look_up(["xyz"], "hex"))
         self.browser.click("#skip-kind")
         self.assertIn("1 certainly not", self.look_up(["12"], "text"))
+
+    def test_damage_of_the_whole_body_counts_when_the_kind_is_ignored(self):
+        image = bytearray((GOLDEN / "key-kind-text.bloom").read_bytes())
+        size = int.from_bytes(image[12:16], "little") // 4
+        for record in (2 * size, 3 * size):
+            image[record + 24] ^= 1  # of the field ones
+            end = record + size - 4
+            image[end:end + 4] = zlib.crc32(image[record:end]).to_bytes(4, "little")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "filter.bloom"
+            path.write_bytes(image)
+            self.choose(path)
+            self.assertIn("BLOOMFILE_EBODY", self.verdict())
+            self.browser.click("#skip-kind")
+            self.assertIn("2 keys: 2 maybe", self.look_up(["no such key", "nor this"]))
+            self.assertIn("BLOOMFILE_EBODY", self.browser.text("#answers-summary"))
+
+    def test_text_in_a_filter_of_digests_is_not_called_damage(self):
+        self.choose(GOLDEN / "application-blocked.bloom")
+        self.assertIn("1 maybe, 0 certainly not. Only digests", self.look_up(["some text"], "text"))
+        self.assertRegex(self.look_up(["0" * 16], "digests"), "certainly not.$")
+
+    def test_answers_for_one_file_are_not_shown_under_another(self):
+        self.choose(GOLDEN / "blocked-file.bloom", GOLDEN / "classic-file.bloom")
+        self.browser.value("""
+            const { arrayBuffer } = Blob.prototype;
+            Blob.prototype.arrayBuffer = async function () {
+                await new Promise((resolve) => setTimeout(resolve, 300));
+                return arrayBuffer.call(this);
+            };
+            document.getElementById("keys").value = "no such key";
+            document.getElementById("lookup-form").requestSubmit();
+            document.querySelectorAll("[role=tab]")[1].click();
+            await new Promise((resolve) => setTimeout(resolve, 1500));
+        """)
+        self.assertEqual(self.browser.text("#report-title"), "classic-file.bloom")
+        self.assertEqual(self.browser.text("#answers-summary"), "")
+
+    def test_file_name_cannot_turn_text_around(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mo\u202eolb.<b>x"
+            path.write_bytes(b"")
+            self.choose(path)
+            self.assertEqual(self.browser.text("#report-title"), "mo\ufffdolb.<b>x")
+
+    def test_command_has_the_numbers_of_the_form(self):
+        for keys, rate, command in [("1M", "1%", "-n 1M -p 1% "), ("1M", "1.2345%", "-n 1M -p 0.012345 "),
+                                    ("1e9", "0.999999", "-n 1G -p 0.999999 "), (str(2**60), "1%", f"-n {2**60} ")]:
+            self.plan(keys, rate, "classic")
+            self.assertIn(command, self.browser.text("#plan-command"))
 
     def test_slices_are_compared_and_looked_up_together(self):
         slices = [GOLDEN / f"slice-{name}.bloom" for name in ("last", "first", "middle")]
@@ -300,16 +361,6 @@ class Numbers(Page):
             self.choose(path)
             self.assertIn("BLOOMFILE_ELIVE", self.verdict())
 
-    def plan(self, keys, rate, layout):
-        self.browser.value("""
-            document.getElementById("plan-keys").value = args[0];
-            document.getElementById("plan-rate").value = args[1];
-            document.querySelector(`#plan [value=${args[2]}]`).click();
-            document.getElementById("plan-keys").dispatchEvent(new Event("input", { bubbles: true }));
-            await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-        """, keys, rate, layout)
-        return self.browser.text("#plan-result"), {row[0]: row for row in self.rows("#plan-table")}
-
     def test_sizes_are_those_of_bfcreate(self):
         cases = [("1", "1%"), ("1M", "1%"), ("300", "1e-9")]
         if ALL:
@@ -324,11 +375,15 @@ class Numbers(Page):
                     self.assertEqual(rows[layout][1:4], [plan["bits per key"], plan["k"], plan["expected rate"].split(",")[0]])
                     self.assertEqual(rows[layout][4].replace(",", ""), plan["size"].replace(",", ""))
 
-    def test_sizes_of_ribbon_are_near_those_of_bfcreate(self):
-        for keys, rate in [("1M", "1%"), ("10M", "0.1%"), ("3k", "1e-6")]:
+    def test_sizes_of_ribbon_are_those_of_bfcreate(self):
+        cases = [("1M", "1%"), ("10M", "0.1%"), ("3k", "1e-6"), ("1M", "50%")]
+        if ALL:
+            cases += [(n, p) for n in ("1k", "300k", "3M", "1G", "1T") for p in ("99%", "28%", "24%", "10%", "3%", "1e-4", "1e-8")]
+        for keys, rate in cases:
             size = re.search(r"size +(\d+)", tool("bfcreate", "--dry-run", "-n", keys, "-p", rate, "-l", "ribbon"))
             shown = int(self.plan(keys, rate, "ribbon")[1]["ribbon"][4].split()[0].replace(",", ""))
-            self.assertAlmostEqual(shown / int(size[1]), 1, delta=0.01)
+            with self.subTest(keys=keys, rate=rate):
+                self.assertAlmostEqual(shown / int(size[1]), 1, delta=1e-6)
 
 
 class File(unittest.TestCase):

@@ -87,6 +87,12 @@ test("digests of an application need the name of its function", () => {
   assert.equal(filter.hasDigest(1n), false);
   assert.equal(filter.has("any"), true);
   assert.equal(filter.error.code, "BLOOMFILE_EHASH");
+  const damaged = new Uint8Array(bytes);
+  damaged[golden("application-blocked", { applications: true }).info.size - 1] ^= 1; // an entry of the page checksums
+  const other = open(damaged, { applications: true });
+  assert.equal(other.has("any"), true);
+  assert.throws(() => other.verify());
+  assert.equal(other.error.code, "BLOOMFILE_EPAGE", "a key in place of a digest does not hide damage");
 });
 
 test("a wrong name makes all lookups maybe, also in a filter of hash_id 1", () => {

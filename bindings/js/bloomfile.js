@@ -1004,6 +1004,10 @@ export class Filter extends Opened {
     return Array.from(digests, (digest) => this.hasDigest(digest));
   }
 
+  wasRight(number, page) {
+    return this.bodies[number].states[page] === 1;
+  }
+
   /** Checks the whole body, and reports how full it is. */
   examine() {
     if (this.bodies[0].lost) throw this.reportDamage("ECHANGED", null, null);
@@ -1158,8 +1162,7 @@ function pageRate(groups, wordCount) {
 function finish(filter, scans) {
   let error = null;
   const layers = scans.map((scan, number) => {
-    const name = scan.verdict(), before = filter.bodies && filter.bodies[number].states;
-    const changed = before && scan.wrong.some((page) => before[page] === 1);
+    const name = scan.verdict(), changed = scan.wrong.some((page) => filter.wasRight(number, page));
     let found = null;
     if (changed) found = filter.reportDamage("ECHANGED", null, number);
     else if (name === "EBODY") found = filter.reportDamage("EBODY", null, number);
@@ -1299,6 +1302,22 @@ class Cache {
   }
 }
 
+/** A set of page numbers in bits: 4 KiB for each 32,768 pages (128 MiB) of which one was added. */
+class PageSet {
+  #parts = new Map();
+
+  add(page) {
+    const number = Math.floor(page / 32768);
+    if (!this.#parts.has(number)) this.#parts.set(number, new Uint8Array(4096));
+    this.#parts.get(number)[(page % 32768) >>> 3] |= 1 << (page & 7);
+  }
+
+  has(page) {
+    const part = this.#parts.get(Math.floor(page / 32768));
+    return part !== undefined && ((part[(page % 32768) >>> 3] >>> (page & 7)) & 1) === 1;
+  }
+}
+
 const BATCH = 512; // keys that are looked up together: bounds memory and requests in flight
 const PIECE = 1 << 20; // bytes of a body that are verified together
 
@@ -1307,6 +1326,7 @@ export class RemoteFilter extends Opened {
   #source;
   #pages;
   #sums;
+  #right;
   #running = 0;
   #waiting = [];
 
@@ -1315,6 +1335,12 @@ export class RemoteFilter extends Opened {
     this.#source = source;
     this.#pages = new Cache(cache);
     this.#sums = new Cache(cache);
+    this.#right = layers.map(() => new PageSet());
+  }
+
+  /** Whether a page was found right before: if it is wrong now, the file changed (section 14.1). */
+  wasRight(number, page) {
+    return this.#right[number].has(page);
   }
 
   /** Reads bytes; at most eight reads run at a time. A changed file is reported, and gives no answer from then on. */
@@ -1345,7 +1371,11 @@ export class RemoteFilter extends Opened {
       this.#read(layer.body + PAGE * page, layer.pageLength(page)), this.#entries(number, chunk),
     ]);
     const entry = new DataView(entries.buffer, entries.byteOffset).getUint32(4 * (page - 1024 * chunk), true);
-    if (((crc32(bytes) ^ layer.record.bodyCrc) >>> 0) === entry) return bytes;
+    if (((crc32(bytes) ^ layer.record.bodyCrc) >>> 0) === entry) {
+      this.#right[number].add(page);
+      return bytes;
+    }
+    if (this.wasRight(number, page)) throw this.reportDamage("ECHANGED", null, null);
     this.reportDamage("EPAGE", page, number);
     return null;
   }

@@ -153,11 +153,22 @@ test("a file that was replaced on a server without ETags and dates is maybe, nev
   const server = await serve(t, IMAGE);
   server.etag = null;
   assert.equal(OTHER.length, IMAGE.length);
-  const filter = await openURL(server.url, { cache: 1 });
-  assert.equal(await filter.has("key 1"), true);
+  const filter = await openURL(server.url);
   server.data = OTHER;
   assert.ok((await filter.hasAll(KEYS.slice(0, 1000))).every(Boolean));
   assert.equal(filter.error.code, "BLOOMFILE_EPAGE");
+});
+
+test("a page that was right and is wrong when it is fetched again shows that the file was replaced", async (t) => {
+  for (const look of [(filter) => filter.hasAll(KEYS.slice(0, 1000)), (filter) => filter.verify()]) {
+    const server = await serve(t, IMAGE);
+    server.etag = null;
+    const filter = await openURL(server.url, { cache: 1 });
+    assert.ok((await filter.hasAll(KEYS.slice(0, 1000))).every(Boolean));
+    server.data = OTHER;
+    await assert.rejects(look(filter), { code: "BLOOMFILE_ECHANGED" });
+    await assert.rejects(filter.has("absent"), { code: "BLOOMFILE_ECHANGED" });
+  }
 });
 
 test("an answer that ends early gives no answer, and the next try does", async (t) => {

@@ -73,17 +73,17 @@ def strict_circle(edges):
 
 
 BUDGET = ROOT / "tests" / "rooms.budget"
-CODE = {".c", ".h", ".cc", ".hpp", ".py", ".sh", ".java", ".scala", ".def"}
+CODE = {".c", ".h", ".cc", ".hpp", ".py", ".sh", ".java", ".scala", ".def", ".go", ".rs", ".js", ".mjs"}
 
 
 def sizes():
-    """Files and lines of code by room: a folder of lib/, tools/ or tests/, or another top-level folder."""
+    """Files and lines of code by room: a folder of lib/, tools/, tests/ or bindings/, or another top-level folder."""
     rooms = {}
-    for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "scripts", "tests", "tools"):
+    for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "scripts", "tests", "tools", "web"):
         for path in (ROOT / top).rglob("*"):
             parts = path.relative_to(ROOT).parts
             if path.is_file() and "build" not in parts[2:] and (path.suffix in CODE or top == "scripts" and not path.suffix):
-                room = "/".join(parts[:2]) if top in ("lib", "tests", "tools") and len(parts) > 2 else top
+                room = "/".join(parts[:2]) if top in ("bindings", "lib", "tests", "tools") and len(parts) > 2 else top
                 files, lines = rooms.get(room, (0, 0))
                 rooms[room] = files + 1, lines + path.read_bytes().count(b"\n")
     return rooms

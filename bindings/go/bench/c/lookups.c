@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT
-
-// The lookups of main.go with the C library: prints the nanoseconds of one.
+/* SPDX-License-Identifier: MIT
+ *
+ * The lookups of main.go with the C library: prints the nanoseconds of one.
+ */
 
 #include <bloomfile.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
     if (keys == NULL)
         return 1;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t word[2] = {(-1 - i) * 0x9E3779B97F4A7C15, -1 - i};
+        uint64_t word[2] = { (-1 - i) * 0x9E3779B97F4A7C15, -1 - i };
         memcpy(keys + 16 * i, word, 16);
     }
     double start = 0;

@@ -7,6 +7,7 @@ package bloomfile
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -17,11 +18,16 @@ import (
 // It takes the memory of its bits alone. WriteFile and WriteTo write a sealed filter, which Open and all programs of
 // bloomfile read. The number of keys in it is an estimate if a key was added twice.
 //
-// Several goroutines may look up at the same time, but not while another adds.
+// A lookup of a key that does not fit Params.KeyKind returns true, and Err returns ErrKeyKind. Such a key cannot be added:
+// from then on, functions that write the filter return ErrKeyKind.
+//
+// Several goroutines may look up at the same time, but not while another calls any other method.
 type BloomFilter struct {
 	header
 	image, body []byte
 	counts
+	lost   error // of the first key that could not be added
+	sticky *sticky
 }
 
 // NewBloomFilter returns a filter without keys, of the layout Blocked or Classic. It needs Capacity or Bits.
@@ -36,7 +42,7 @@ func NewBloomFilter(p Params) (*BloomFilter, error) {
 	if err == nil {
 		var image []byte
 		if image, err = newImage(h); err == nil {
-			return &BloomFilter{*h, image, h.bodyOf(image), counts{watermark: p.Watermark}}, nil
+			return &BloomFilter{*h, image, h.bodyOf(image), counts{watermark: p.Watermark}, nil, &sticky{}}, nil
 		}
 	}
 	return nil, fmt.Errorf("bloomfile: %w", err)
@@ -72,10 +78,21 @@ func must(f *BloomFilter, err error) *BloomFilter {
 	return f
 }
 
-// EstimateParameters returns the m and k of NewWithEstimates.
+// EstimateParameters returns the m and k of NewWithEstimates. It panics if there is no such filter.
 func EstimateParameters(n uint, rate float64) (m, k uint) {
-	f := NewWithEstimates(n, rate)
-	return f.Cap(), f.K()
+	if n == 0 {
+		n = 1
+	}
+	p := Params{Capacity: uint64(n), Rate: rate}
+	err := p.check()
+	var h *header
+	if err == nil {
+		h, err = p.plan(0)
+	}
+	if err != nil {
+		panic(fmt.Errorf("bloomfile: %w", err))
+	}
+	return uint(h.m), uint(h.k)
 }
 
 // Cap returns the number of bits.
@@ -86,30 +103,103 @@ func (f *BloomFilter) K() uint { return uint(f.k) }
 
 // Add adds a byte string.
 func (f *BloomFilter) Add(key []byte) *BloomFilter {
-	f.TestAndAddDigest(Digest(key, f.seed))
+	f.TestAndAdd(key)
 	return f
 }
 
 // AddString adds a string.
 func (f *BloomFilter) AddString(key string) *BloomFilter {
-	f.TestAndAddDigest(digestString(key, f.seed))
+	f.TestAndAddString(key)
 	return f
 }
 
 // AddUint64 adds an integer, as its 8 bytes, the lowest first.
 func (f *BloomFilter) AddUint64(key uint64) *BloomFilter {
+	if err := f.kind().fit(IntegerKeys, 8); err != nil {
+		f.lose(err)
+		return f
+	}
 	f.TestAndAddDigest(digestInteger(key, f.seed))
 	return f
 }
 
+func (f *BloomFilter) kind() KeyKind { return KeyKind(f.keyKind) }
+
+// lose notes a key that cannot be added.
+func (f *BloomFilter) lose(err error) {
+	if f.lost == nil {
+		f.lost = err
+	}
+}
+
+// typed returns the digest of a key, or the error if it does not fit the kind of the filter's keys.
+func (f *BloomFilter) typed(key []byte, given KeyKind) (uint64, error) {
+	if err := f.kind().fit(given, len(key)); err != nil {
+		return 0, err
+	}
+	if f.kind() == LowerKeys {
+		key = lower(key, nil)
+	}
+	return Digest(key, f.seed), nil
+}
+
+func (f *BloomFilter) testTyped(key []byte, given KeyKind) bool {
+	digest, err := f.typed(key, given)
+	if err != nil {
+		f.doubt(err)
+		return true
+	}
+	return f.TestDigest(digest)
+}
+
+func (f *BloomFilter) addTyped(key []byte, given KeyKind) bool {
+	digest, err := f.typed(key, given)
+	if err != nil {
+		f.lose(err)
+		return true
+	}
+	return f.TestAndAddDigest(digest)
+}
+
+// doubt notes why a lookup returned true.
+func (f *BloomFilter) doubt(err error) {
+	if f.sticky != nil {
+		f.sticky.set(err)
+	}
+}
+
+// Err returns ErrKeyKind if a key did not fit the kind of the filter's keys, or nil.
+func (f *BloomFilter) Err() error {
+	if f.lost != nil || f.sticky == nil {
+		return f.lost
+	}
+	return f.sticky.get()
+}
+
 // Test reports whether a byte string may be in the filter.
-func (f *BloomFilter) Test(key []byte) bool { return f.TestDigest(Digest(key, f.seed)) }
+func (f *BloomFilter) Test(key []byte) bool {
+	if !f.kind().plain() {
+		return f.testTyped(key, BytesKeys)
+	}
+	return f.TestDigest(Digest(key, f.seed))
+}
 
 // TestString reports whether a string may be in the filter.
-func (f *BloomFilter) TestString(key string) bool { return f.TestDigest(digestString(key, f.seed)) }
+func (f *BloomFilter) TestString(key string) bool {
+	if !f.kind().plain() {
+		return f.testTyped([]byte(key), TextKeys)
+	}
+	return f.TestDigest(digestString(key, f.seed))
+}
 
 // TestUint64 reports whether an integer may be in the filter.
-func (f *BloomFilter) TestUint64(key uint64) bool { return f.TestDigest(digestInteger(key, f.seed)) }
+func (f *BloomFilter) TestUint64(key uint64) bool {
+	if err := f.kind().fit(IntegerKeys, 8); err != nil {
+		f.doubt(err)
+		return true
+	}
+	return f.TestDigest(digestInteger(key, f.seed))
+}
 
 // TestDigest reports whether the key of a digest may be in the filter.
 func (f *BloomFilter) TestDigest(digest uint64) bool {
@@ -140,10 +230,18 @@ func (f *BloomFilter) inLine(line *[64]byte, g uint64) bool {
 }
 
 // TestAndAdd adds a byte string, and reports whether it may have been in the filter before.
-func (f *BloomFilter) TestAndAdd(key []byte) bool { return f.TestAndAddDigest(Digest(key, f.seed)) }
+func (f *BloomFilter) TestAndAdd(key []byte) bool {
+	if !f.kind().plain() {
+		return f.addTyped(key, BytesKeys)
+	}
+	return f.TestAndAddDigest(Digest(key, f.seed))
+}
 
 // TestAndAddString is TestAndAdd for a string.
 func (f *BloomFilter) TestAndAddString(key string) bool {
+	if !f.kind().plain() {
+		return f.addTyped([]byte(key), TextKeys)
+	}
 	return f.TestAndAddDigest(digestString(key, f.seed))
 }
 
@@ -173,6 +271,7 @@ func (f *BloomFilter) ApproximatedSize() uint32 {
 func (f *BloomFilter) ClearAll() *BloomFilter {
 	copy(f.body, make([]byte, len(f.body)))
 	f.counts = counts{watermark: f.watermark}
+	f.lost = nil
 	return f
 }
 
@@ -181,6 +280,7 @@ func (f *BloomFilter) Copy() *BloomFilter {
 	c := *f
 	c.image = append([]byte(nil), f.image...)
 	c.body = c.bodyOf(c.image)
+	c.sticky = &sticky{}
 	return &c
 }
 
@@ -189,10 +289,21 @@ func (f *BloomFilter) Equal(g *BloomFilter) bool {
 	return alike(&f.header, &g.header) && bytes.Equal(f.body, g.body)
 }
 
-// Merge adds the keys of g, which must have the same layout, bits, K and seed.
+// Merge adds the keys of g, which must have the same layout, bits, K and seed. If only one of the two has keys of a known
+// kind, the kind of the result is unknown.
 func (f *BloomFilter) Merge(g *BloomFilter) error {
-	if !alike(&f.header, &g.header) {
-		return fmt.Errorf("bloomfile: cannot merge: %w", ErrDiffBits)
+	err := kindsMerge(f.kind(), g.kind())
+	switch {
+	case !alike(&f.header, &g.header):
+		err = ErrDiffBits
+	case err == nil:
+		err = g.lost
+	}
+	if err != nil {
+		return fmt.Errorf("bloomfile: cannot merge: %w", err)
+	}
+	if f.keyKind != g.keyKind {
+		f.keyKind, f.compat = uint32(UnknownKeys), 0
 	}
 	combine(f.layout, f.body, g.body, false)
 	f.n = saturate(f.n, g.n)
@@ -202,29 +313,67 @@ func (f *BloomFilter) Merge(g *BloomFilter) error {
 
 // Filter returns a sealed copy, for the functions that take a Filter.
 func (f *BloomFilter) Filter() (*Filter, error) {
-	c := f.Copy()
-	seal(c.image, &c.header, c.counts)
-	return ownFilter(c.image)
+	image, err := f.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return ownFilter(image)
+}
+
+// seal completes the image, if it has all keys.
+func (f *BloomFilter) seal() error {
+	switch {
+	case f.lost != nil:
+		return fmt.Errorf("bloomfile: a key could not be added: %w", f.lost)
+	case len(f.image) == 0: // the zero value
+		return fmt.Errorf("bloomfile: a BloomFilter without a size: %w", ErrParams)
+	}
+	seal(f.image, &f.header, f.counts)
+	return nil
 }
 
 // WriteTo writes the sealed filter.
 func (f *BloomFilter) WriteTo(w io.Writer) (int64, error) {
-	seal(f.image, &f.header, f.counts)
+	if err := f.seal(); err != nil {
+		return 0, err
+	}
 	n, err := w.Write(f.image)
 	return int64(n), err
 }
 
 // WriteFile writes the sealed filter to a file, as Filter.WriteFile does.
 func (f *BloomFilter) WriteFile(path string) error {
-	seal(f.image, &f.header, f.counts)
+	if err := f.seal(); err != nil {
+		return err
+	}
 	return writeImage(path, f.image)
 }
 
 // MarshalBinary returns the bytes of the sealed filter.
 func (f *BloomFilter) MarshalBinary() ([]byte, error) {
 	c := f.Copy()
-	seal(c.image, &c.header, c.counts)
+	if err := c.seal(); err != nil {
+		return nil, err
+	}
 	return c.image, nil
+}
+
+// MarshalJSON returns the bytes of the sealed filter as a string of base64.
+func (f BloomFilter) MarshalJSON() ([]byte, error) {
+	image, err := f.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(image)
+}
+
+// UnmarshalJSON reads what MarshalJSON returned. It does not read the JSON of bits-and-blooms.
+func (f *BloomFilter) UnmarshalJSON(text []byte) error {
+	var image []byte
+	if err := json.Unmarshal(text, &image); err != nil {
+		return err
+	}
+	return f.UnmarshalBinary(image)
 }
 
 // ReadFrom replaces f by the next filter of a stream. It must be blocked or classic, and neither a slice nor a series.
@@ -265,7 +414,8 @@ func (f *BloomFilter) take(image []byte) error {
 	if err := l.verify(context.Background(), 0); err != nil {
 		return err
 	}
-	*f = BloomFilter{*l.result(), image, l.body, counts{l.n, l.flags&flagEstimated != 0, l.watermark}}
+	*f = BloomFilter{*l.result(), image, l.body, counts{l.n, l.flags&flagEstimated != 0, l.watermark},
+		nil, &sticky{}}
 	f.bodySize = l.bodySize
 	return nil
 }

@@ -65,7 +65,8 @@ func (b *Builder) fit(given KeyKind, size int) {
 	}
 }
 
-// Finish makes the filter, in memory: WriteFile writes it. More keys may be added afterwards, for another filter.
+// Finish makes the filter, in memory: WriteFile writes it. More keys may be added afterwards, for another filter. It
+// returns ErrFull for too many keys: Params.OverCapacity.
 func (b *Builder) Finish() (*Filter, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -88,6 +89,9 @@ func (b *Builder) build() ([]byte, error) {
 	digests := b.digests
 	if h.incompat == isSlice {
 		digests = distinct(h.inSlice(digests))
+	}
+	if !b.params.OverCapacity && h.full(uint64(len(digests))) {
+		return nil, fmt.Errorf("%d keys, and a capacity of %d: %w", len(digests), h.capacity, ErrFull)
 	}
 	image, err := newImage(h)
 	if err != nil {

@@ -106,9 +106,9 @@ var (
 // Errors of this module, which are not errors of the format.
 var (
 	// ErrClosed is the sticky error of a lookup after Close. The lookup returned "maybe".
-	ErrClosed = errors.New("bloomfile: the filter is closed")
+	ErrClosed = errors.New("the filter is closed")
 	// ErrParams is the error of parameters out of range.
-	ErrParams = errors.New("bloomfile: a parameter is out of range")
+	ErrParams = errors.New("a parameter is out of range")
 )
 
 // PageError is ErrPage with the number of the page.

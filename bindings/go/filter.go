@@ -167,8 +167,17 @@ func (f *Filter) TestDigest(digest uint64) bool {
 	return err != nil || c.lookup(digest)
 }
 
-// Digest returns the digest of a key, for TestDigest. It does not check the kind of the key.
-func (f *Filter) Digest(key []byte) uint64 { return Digest(key, f.info.Seed) }
+// Digest returns the digest of a key, for TestDigest. It does not check the kind of the key. If only an application can
+// make the filter's digests, it returns 0, all later lookups return true, and Err returns ErrHash.
+func (f *Filter) Digest(key []byte) uint64 {
+	if f.info.HashID != xxh3ID {
+		if c := f.opened.Load(); c != nil {
+			c.fail(ErrHash)
+		}
+		return 0
+	}
+	return Digest(key, f.info.Seed)
+}
 
 // testTyped looks up a key that must be compared with the kind of the filter's keys, or replaced.
 func (f *Filter) testTyped(key []byte, given KeyKind) bool {
@@ -304,7 +313,7 @@ func (f *Filter) Err() error {
 		return err
 	}
 	for i, l := range c.layers {
-		if p := atomic.LoadUint64(&l.firstBad); p != noPage {
+		if p := l.firstBad.Load(); p != noPage {
 			return &PageError{i, p}
 		}
 	}

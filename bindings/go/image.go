@@ -17,10 +17,17 @@ func put64(b []byte, offset int, x uint64) { binary.LittleEndian.PutUint64(b[off
 // newImage returns the zero bytes of an image, after it has set the fields of h that follow from the others.
 func newImage(h *header) ([]byte, error) {
 	h.bodySize = h.wantedBody()
-	if size := h.imageSize(); size == uint64(int(size)) && int(size) > 0 {
-		return make([]byte, size), nil
-	}
-	return nil, fmt.Errorf("%d bytes are too many for this process: %w", h.imageSize(), ErrParams)
+	return allocate(h.imageSize())
+}
+
+// allocate returns zero bytes, or ErrParams for a size that no process can have.
+func allocate(size uint64) (b []byte, err error) {
+	defer func() {
+		if recover() != nil { // make: len out of range
+			b, err = nil, fmt.Errorf("%d bytes are too many for this process: %w", size, ErrParams)
+		}
+	}()
+	return make([]byte, size), nil
 }
 
 func (h *header) bodyOf(image []byte) []byte { return image[h.size : h.size+h.bodySize] }

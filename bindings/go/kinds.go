@@ -39,8 +39,13 @@ const (
 	BytesKeys   KeyKind = 5 // byte strings
 )
 
-// Fixed is the kind of keys of size bytes, 1 to 2^24 - 1.
-func Fixed(size int) KeyKind { return fixedKeys | KeyKind(size)<<8 }
+// Fixed is the kind of keys of size bytes, 1 to 2^24 - 1. Params with another size are refused.
+func Fixed(size int) KeyKind {
+	if size < 1 || size >= 1<<24 {
+		return fixedKeys // without a size: not a kind of this version
+	}
+	return fixedKeys | KeyKind(size)<<8
+}
 
 func (k KeyKind) newer() bool {
 	kind, size := k&0xFF, k>>8

@@ -24,8 +24,8 @@ type layer struct {
 	head     []byte // a copy of the H bytes
 	image    []byte // all bytes, mapped or in memory
 	table    []byte
-	bad      bitmap // pages whose checksum was wrong
-	firstBad uint64 // the first page found wrong, or noPage
+	bad      bitmap        // pages whose checksum was wrong
+	firstBad atomic.Uint64 // the first page found wrong, or noPage
 }
 
 const noPage = math.MaxUint64
@@ -45,9 +45,10 @@ func parseLayer(b []byte, anyHash bool) (*layer, error) {
 	end := h.size + h.bodySize
 	l := &layer{
 		header: *h, record: *r, head: head, image: b[:h.imageSize()], body: b[h.size:end], table: b[end:h.imageSize()],
-		blocks: h.m / 512, count: h.m / 512, firstBad: noPage,
+		blocks: h.m / 512, count: h.m / 512,
 		good: newBitmap(h.pages()), bad: newBitmap(h.pages()), positions: h.k,
 	}
+	l.firstBad.Store(noPage)
 	if h.incompat&isSlice != 0 {
 		l.blocks, l.first = h.wholeBlocks, h.firstBlock
 	}
@@ -142,5 +143,5 @@ func (l *layer) check(p uint64) bool {
 // reject notes that page p is wrong.
 func (l *layer) reject(p uint64) {
 	l.bad.add(p)
-	atomic.CompareAndSwapUint64(&l.firstBad, noPage, p)
+	l.firstBad.CompareAndSwap(noPage, p)
 }

@@ -139,24 +139,37 @@ func readAt(r io.ReaderAt, size int64, o options) (*Filter, error) {
 	if size < 0 || int64(int(size)) != size {
 		return nil, ErrParams
 	}
-	if size > 0 {
-		// Allocate nothing before the last byte is known to exist.
-		if n, err := r.ReadAt(make([]byte, 1), size-1); n < 1 {
-			return nil, short(err)
-		}
+	// Allocate nothing before the header is known to fit the size, and the last byte to exist.
+	head := make([]byte, shorter(int(size), fileHeader))
+	if err := readWhole(r, head, 0); err != nil {
+		return nil, err
 	}
-	b := make([]byte, size)
-	if n, err := r.ReadAt(b, 0); n < len(b) {
-		return nil, short(err)
+	if _, err := parseHeader(head, uint64(size), o.anyHash || o.hash != nil); err != nil {
+		return nil, err
+	}
+	if err := readWhole(r, make([]byte, 1), size-1); err != nil {
+		return nil, err
+	}
+	b, err := allocate(uint64(size))
+	if err != nil {
+		return nil, err
+	}
+	if err := readWhole(r, b, 0); err != nil {
+		return nil, err
 	}
 	return newFilter(b, nil, o)
 }
 
-func short(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+// readWhole fills b, or returns an error. It does not trust r to return an error with each short read.
+func readWhole(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return err
+	case n != len(b):
 		return ErrTruncated
 	}
-	return err
+	return nil
 }
 
 // Parse opens a filter in memory, such as the bytes of go:embed. The caller must not change the bytes.

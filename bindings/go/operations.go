@@ -5,6 +5,7 @@
 package bloomfile
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -42,6 +43,10 @@ func (f *Filter) single() (*layer, error) {
 
 // verified returns layers whose bytes cannot change, after it has verified them.
 func (f *Filter) verified() ([]*layer, error) {
+	c, err := f.open()
+	if err != nil {
+		return nil, err
+	}
 	b, err := f.stable()
 	if err != nil {
 		return nil, err
@@ -51,11 +56,21 @@ func (f *Filter) verified() ([]*layer, error) {
 		return nil, err
 	}
 	for i, l := range layers {
+		if i >= len(c.layers) || !l.sameHeader(c.layers[i]) {
+			c.fail(ErrChanged)
+			return nil, ErrChanged
+		}
 		if err := l.verify(context.Background(), i); err != nil {
 			return nil, err
 		}
 	}
 	return layers, nil
+}
+
+// sameHeader reports whether a later read of a layer found the same static header and record in force.
+func (l *layer) sameHeader(earlier *layer) bool {
+	return l.size == earlier.size && bytes.Equal(l.head[:l.size/2], earlier.head[:l.size/2]) &&
+		bytes.Equal(l.raw, earlier.raw)
 }
 
 // result returns the header of an image that an operation makes of l. The caller sets the rest.
@@ -250,18 +265,25 @@ func (l *layer) sameFunction(other *layer) bool {
 func compareKinds(layers []*layer) error {
 	for i, l := range layers {
 		for _, other := range layers[:i] {
-			a, b := KeyKind(l.keyKind), KeyKind(other.keyKind)
-			switch {
-			case a == b:
-			case a.newer() || b.newer():
-				return ErrFeature
-			case a == UnknownKeys && b != LowerKeys, b == UnknownKeys && a != LowerKeys:
-			default:
-				return ErrKeyKind
+			if err := kindsMerge(KeyKind(l.keyKind), KeyKind(other.keyKind)); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// kindsMerge returns the error of a union of two kinds of keys.
+func kindsMerge(a, b KeyKind) error {
+	switch {
+	case a == b:
+		return nil
+	case a.newer() || b.newer():
+		return ErrFeature
+	case a == UnknownKeys && b != LowerKeys, b == UnknownKeys && a != LowerKeys:
+		return nil
+	}
+	return ErrKeyKind
 }
 
 // mergedHeader returns the header of a union or intersection: operations.md 6.

@@ -26,6 +26,10 @@ type Params struct {
 	// Slice makes slice number Slice, 1 to Slices, of a filter for Capacity keys. Blocked only. All slices
 	// may get all keys: a slice takes those of its range.
 	Slice, Slices int
+
+	// OverCapacity makes Finish accept any number of keys. Without it, Finish returns ErrFull if the expected rate is over
+	// twice the target: Rate, or if that is 0 the rate at Capacity. A BloomFilter always accepts more keys.
+	OverCapacity bool
 }
 
 func (p Params) check() error {

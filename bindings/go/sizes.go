@@ -154,6 +154,33 @@ func (s *sizer) least(n uint64, target float64) uint64 {
 	return high
 }
 
+// full reports whether the rate to expect of n keys is over twice the target. The share of a slice is chance, so it has a
+// margin.
+func (h *header) full(n uint64) bool {
+	if h.incompat == isSlice {
+		share := float64(h.capacity) * float64(h.m/512) / float64(h.wholeBlocks)
+		if float64(n) <= share+6*(math.Sqrt(share)+1) {
+			return false
+		}
+	}
+	target := math.Float64frombits(h.fpr)
+	if target == 0 {
+		target = h.rate(h.capacity, 512*h.wholeBlocks)
+	}
+	return h.rate(n, h.m) > 2*target*(1+tie)
+}
+
+// rate returns the rate to expect of n keys in m bits; 0: those of the header.
+func (h *header) rate(n, m uint64) float64 {
+	if m == 0 {
+		m = h.m
+	}
+	if h.layout == Ribbon {
+		return ribbonRate(n, m/512)
+	}
+	return newSizer(h.layout, int(h.k)).rate(n, m)
+}
+
 // sizeFor returns m and k for n keys and a target rate: section 4. k is 0, or the only k to try.
 func sizeFor(layout Layout, n uint64, target float64, k int) (uint64, int, error) {
 	first, last := 1, maxK
@@ -250,6 +277,9 @@ func crowdedPages(n, share float64, words uint64) float64 {
 	mean := n * share
 	spread := 9*math.Sqrt(mean) + 20
 	from := math.Max(0, math.Floor(mean-spread))
+	if from >= 1<<32 || groupsFor(uint64(from), words) == 0 {
+		return 1 // every count is too many; they may be too many to go through
+	}
 	chance := 0.0 // the logarithm of the probability of count, but for a constant
 	for count := from; count <= math.Min(n, mean+spread); count++ {
 		weight := math.Exp(chance)

@@ -28,13 +28,16 @@ func (f *Filter) Verify(ctx context.Context) error {
 func (c *contents) verify(ctx context.Context) (first error) {
 	for i, l := range c.layers {
 		err := l.verify(ctx, i)
+		switch { // findings count even if the context ends now
+		case err == ErrChanged:
+			return err
+		case err == ErrBody:
+			c.fail(err)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == ErrBody {
-			c.fail(err)
-		}
-		if first == nil || err == ErrChanged {
+		if first == nil {
 			first = err
 		}
 	}

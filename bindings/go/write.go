@@ -6,6 +6,7 @@ package bloomfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -68,16 +69,20 @@ func writeImage(path string, b []byte) error {
 
 // replaceFile writes a temporary file, and renames it.
 func replaceFile(path string, b []byte) error {
+	path, err := withoutLinks(path)
+	if err != nil {
+		return err
+	}
 	folder := filepath.Dir(path)
-	temporary := filepath.Join(folder, fmt.Sprintf(".%s.%d.%d", filepath.Base(path), os.Getpid(), time.Now().UnixNano()))
 	old, err := os.Stat(path)
 	if err == nil && !old.Mode().IsRegular() {
 		return fmt.Errorf("it is not a regular file: %w", fs.ErrExist)
 	}
-	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := createTemporary(folder, old)
 	if err != nil {
 		return err
 	}
+	temporary := file.Name()
 	if err = fillAndClose(file, b, old); err == nil {
 		err = os.Rename(temporary, path)
 	}
@@ -88,11 +93,53 @@ func replaceFile(path string, b []byte) error {
 	return syncFolder(folder)
 }
 
+// withoutLinks returns the path of the file to replace. A rename would replace a symbolic link, not its target.
+func withoutLinks(path string) (string, error) {
+	for i := 0; i < 40; i++ {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return path, nil // a missing file is created
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(target) {
+			folder, err := filepath.EvalSymlinks(filepath.Dir(path)) // ".." begins there
+			if err != nil {
+				return "", err
+			}
+			target = filepath.Join(folder, target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("too many symbolic links: %w", fs.ErrInvalid)
+}
+
+// createTemporary creates a file that never has more permissions than the old file, if any. Its name is short, so that
+// the folder accepts it if it accepts that of the file.
+func createTemporary(folder string, old os.FileInfo) (file *os.File, err error) {
+	mode := fs.FileMode(0o666)
+	if old != nil {
+		mode = old.Mode().Perm() | 0o200
+	}
+	for i := 0; i < 1000; i++ {
+		name := fmt.Sprintf(".bloomfile.%d.%d", os.Getpid(), time.Now().UnixNano()+int64(i))
+		file, err = os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return file, err
+}
+
 // fillAndClose writes the file, with the permissions of the old file, if any.
-func fillAndClose(file *os.File, b []byte, old os.FileInfo) error {
-	_, err := file.Write(b)
-	if err == nil && old != nil && runtime.GOOS != "windows" {
+func fillAndClose(file *os.File, b []byte, old os.FileInfo) (err error) {
+	if old != nil && runtime.GOOS != "windows" {
 		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		_, err = file.Write(b)
 	}
 	if err == nil {
 		err = file.Sync()

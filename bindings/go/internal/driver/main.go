@@ -226,6 +226,7 @@ func build(_ *session, words []string) (string, error) {
 }
 
 func params(words []string) (p bloomfile.Params, err error) {
+	p.OverCapacity = true // as the driver in C
 	for l := bloomfile.Blocked; l <= bloomfile.Ribbon; l++ {
 		if l.String() == words[0] {
 			p.Layout = l

@@ -1571,9 +1571,16 @@ function checkLayout(layout) {
   if (!["blocked", "classic", "counting"].includes(layout)) throw new TypeError(`no sizes for the layout ${layout}`);
 }
 
+function checkK(k) {
+  if (!(Number.isInteger(k) && k >= 1 && k <= 64)) throw new RangeError("k is 1 to 64");
+}
+
 /** The false-positive rate to expect of n distinct keys. */
 export function rate({ layout = "blocked", n, m, k }) {
   checkLayout(layout);
+  if (!(n >= 0 && n <= 2 ** 64)) throw new RangeError("n is 0 to 2^64");
+  if (!(m >= 1 && m <= 2 ** 60)) throw new RangeError("m is 1 to 2^60");
+  checkK(k);
   if (n === 0) return 0;
   const body = layout === "blocked" ? blockedRate(n, Math.ceil(m / 512), k) : scatteredRate(n, m, k);
   return Math.min(1, body + ((1 - body) * n) / 2 ** 64);
@@ -1636,7 +1643,7 @@ export function size({ layout = "blocked", n = 1, fpr, m, k }) {
   checkLayout(layout);
   if (!(n >= 1 && n <= 2 ** 60)) throw new RangeError("n is 1 to 2^60");
   if (fpr !== undefined && !(fpr > 0 && fpr < 1)) throw new RangeError("fpr is above 0 and below 1");
-  if (k !== undefined && !(Number.isInteger(k) && k >= 1 && k <= 64)) throw new RangeError("k is 1 to 64");
+  if (k !== undefined) checkK(k);
   if (m !== undefined && !(m >= 1 && m <= 2 ** 60)) throw new RangeError("m is 1 to 2^60");
   if (m === undefined) ({ m, k } = sizeForRate(layout, n, fpr || 0.01, k));
   else {

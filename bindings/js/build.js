@@ -261,6 +261,7 @@ function wholeLayer({ layers: [layer] }) {
 
 /** The verified body of a filter: no operation may compute checksums over damage. */
 function bodyOf(filter) {
+  if (!filter.bytes) throw new TypeError("operations need filters in memory: read the whole file, and use open");
   checkMemory(filter.layers[0].bodySize);
   filter.verify();
   const [layer] = filter.layers;

@@ -4,7 +4,7 @@
 import test from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { open } from "../bloomfile.js";
+import { open, openBlob } from "../bloomfile.js";
 import { build, fold, intersection, join, union } from "../build.js";
 import { GOLDEN, REFUSED, linesOf, readFile, table } from "./suite.mjs";
 
@@ -107,4 +107,12 @@ test("a form, tag or label that cannot be written is an error", () => {
   for (const options of [{ form: "embeded" }, { tag: "00ff" }, { label: "\ud800" }]) {
     assert.throws(() => build(["a"], options), TypeError, JSON.stringify(options));
   }
+});
+
+test("an operation on a filter that is not in memory is an error, and leaves no rejection behind", async () => {
+  const damaged = build(["a"]);
+  damaged[4200] ^= 1;
+  const remote = await openBlob(new Blob([damaged]));
+  assert.throws(() => fold(remote, 1), /filters in memory/);
+  await new Promise((resolve) => setTimeout(resolve, 50)); // an unhandled rejection would fail the test
 });

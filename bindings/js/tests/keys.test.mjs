@@ -135,5 +135,8 @@ test("sizes out of range are refused", () => {
     assert.throws(() => size(plan), RangeError, JSON.stringify(plan));
   }
   assert.throws(() => size({ n: 2 ** 40, fpr: 1e-9 }), { code: "BLOOMFILE_EUNREACHABLE" });
+  for (const shape of [{ k: 65 }, { k: 1e6 }, { m: 0 }, { n: NaN }, { n: -1 }, { n: Infinity }]) {
+    assert.throws(() => rate({ n: 10, m: 51200, k: 4, ...shape }), RangeError, JSON.stringify(shape));
+  }
   for (const f of [size, rate]) for (const layout of ["ribbon", "blokced"]) assert.throws(() => f({ layout, n: 1, m: 512, k: 1 }), TypeError);
 });

@@ -15,8 +15,9 @@ import (
 )
 
 // A BloomFilter is a filter in memory. Its methods have the names and meanings of github.com/bits-and-blooms/bloom/v3.
-// It takes the memory of its bits alone. WriteFile and WriteTo write a sealed filter, which Open and all programs of
-// bloomfile read. The number of keys in it is an estimate if a key was added twice.
+// It needs memory only for its bits. WriteFile and WriteTo write a sealed filter, which Open and every bloomfile program
+// can read. The filter's number of keys is an estimate if a key was added twice. A BloomFilter accepts any number of keys;
+// its false-positive rate rises.
 //
 // A lookup of a key that does not fit Params.KeyKind returns true, and Err returns ErrKeyKind. Such a key cannot be added:
 // from then on, functions that write the filter return ErrKeyKind.
@@ -26,8 +27,9 @@ type BloomFilter struct {
 	header
 	image, body []byte
 	counts
-	lost   error // of the first key that could not be added
-	sticky *sticky
+	lost      error // of the first key that could not be added
+	sticky    *sticky
+	unplanned bool // no capacity was given
 }
 
 // NewBloomFilter returns a filter without keys, of the layout Blocked or Classic. It needs Capacity or Bits.
@@ -42,7 +44,8 @@ func NewBloomFilter(p Params) (*BloomFilter, error) {
 	if err == nil {
 		var image []byte
 		if image, err = newImage(h); err == nil {
-			return &BloomFilter{*h, image, h.bodyOf(image), counts{watermark: p.Watermark}, nil, &sticky{}}, nil
+			return &BloomFilter{*h, image, h.bodyOf(image), counts{watermark: p.Watermark}, nil, &sticky{},
+				p.Capacity == 0}, nil
 		}
 	}
 	return nil, fmt.Errorf("bloomfile: %w", err)
@@ -57,7 +60,7 @@ func NewWithEstimates(n uint, rate float64) *BloomFilter {
 	return must(NewBloomFilter(Params{Capacity: uint64(n), Rate: rate}))
 }
 
-// New returns a filter of at least m bits and k positions for each key, at most 64.
+// New returns a filter of at least m bits, and k positions per key. More than 64 positions count as 64.
 func New(m, k uint) *BloomFilter {
 	if m == 0 {
 		m = 1
@@ -261,7 +264,7 @@ func (f *BloomFilter) TestAndAddDigest(digest uint64) bool {
 	return true
 }
 
-// ApproximatedSize returns about how many different keys were added.
+// ApproximatedSize estimates how many different keys were added.
 func (f *BloomFilter) ApproximatedSize() uint32 {
 	ones, _ := countCells(f.layout, f.body)
 	return uint32(math.Min(estimate(&f.header, ones), math.MaxUint32))
@@ -306,9 +309,19 @@ func (f *BloomFilter) Merge(g *BloomFilter) error {
 		f.keyKind, f.compat = uint32(UnknownKeys), 0
 	}
 	combine(f.layout, f.body, g.body, false)
-	f.n = saturate(f.n, g.n)
-	f.estimated, f.provenance = true, f.provenance|united
+	ones, _ := countCells(f.layout, f.body)
+	merged := mergedCounts([]*layer{f.counted(), g.counted()}, &f.header, united, ones)
+	f.n, f.estimated, f.provenance = merged.n, merged.estimated, f.provenance|united
 	return nil
+}
+
+// counted returns a layer that has only the counts of f.
+func (f *BloomFilter) counted() *layer {
+	l := &layer{record: record{n: f.n}}
+	if f.estimated {
+		l.flags = flagEstimated
+	}
+	return l
 }
 
 // Filter returns a sealed copy, for the functions that take a Filter.
@@ -327,6 +340,9 @@ func (f *BloomFilter) seal() error {
 		return fmt.Errorf("bloomfile: a key could not be added: %w", f.lost)
 	case len(f.image) == 0: // the zero value
 		return fmt.Errorf("bloomfile: a BloomFilter without a size: %w", ErrParams)
+	}
+	if f.unplanned { // as in a filter that a Builder sizes
+		f.capacity = uint64(math.Min(math.Max(float64(f.n), 1), maxBits))
 	}
 	seal(f.image, &f.header, f.counts)
 	return nil
@@ -376,8 +392,8 @@ func (f *BloomFilter) UnmarshalJSON(text []byte) error {
 	return f.UnmarshalBinary(image)
 }
 
-// ReadFrom replaces f by the next filter of a stream. It must be blocked or classic, and neither a slice nor a series.
-// Its body is verified.
+// ReadFrom replaces f with the next filter of a stream, and verifies it. The filter must be blocked or classic, and must
+// not be a slice or a series.
 func (f *BloomFilter) ReadFrom(r io.Reader) (int64, error) {
 	counted := &counter{r: r}
 	image, err := readImage(counted, false)
@@ -390,7 +406,7 @@ func (f *BloomFilter) ReadFrom(r io.Reader) (int64, error) {
 	return counted.n, nil
 }
 
-// UnmarshalBinary is ReadFrom for bytes.
+// UnmarshalBinary replaces f with the filter in image. The same rules apply as to ReadFrom.
 func (f *BloomFilter) UnmarshalBinary(image []byte) error {
 	if err := f.take(append([]byte(nil), image...)); err != nil {
 		return fmt.Errorf("bloomfile: %w", err)
@@ -415,7 +431,7 @@ func (f *BloomFilter) take(image []byte) error {
 		return err
 	}
 	*f = BloomFilter{*l.result(), image, l.body, counts{l.n, l.flags&flagEstimated != 0, l.watermark},
-		nil, &sticky{}}
+		nil, &sticky{}, false}
 	f.bodySize = l.bodySize
 	return nil
 }

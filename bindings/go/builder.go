@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// A Builder makes a filter of a list of keys, in any layout. It keeps 8 bytes for each key. So the number of different
-// keys is exact, the filter can be sized for it, and bfcreate makes the same bytes. A BloomFilter does not keep its keys.
+// A Builder builds a filter from a list of keys, in any layout. It keeps 8 bytes per key: the number of different keys is
+// exact, the filter can be sized for it, and bfcreate makes the same bytes.
 //
 // A Builder must not be used by several goroutines at the same time.
 type Builder struct {
@@ -65,8 +65,8 @@ func (b *Builder) fit(given KeyKind, size int) {
 	}
 }
 
-// Finish makes the filter, in memory: WriteFile writes it. More keys may be added afterwards, for another filter. It
-// returns ErrFull for too many keys: Params.OverCapacity.
+// Finish builds the filter in memory; Filter.WriteFile writes it. More keys may be added afterwards, for another filter.
+// With too many keys it returns ErrFull: see Params.OverCapacity.
 func (b *Builder) Finish() (*Filter, error) {
 	if b.err != nil {
 		return nil, b.err

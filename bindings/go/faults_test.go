@@ -420,3 +420,40 @@ func TestWriteOntoAFullDeviceLeavesNoFile(t *testing.T) {
 		t.Error("a device was replaced")
 	}
 }
+
+func TestMergedBloomFilterDoesNotCountKeysTwice(t *testing.T) {
+	f := New(102400, 7)
+	for i := uint64(0); i < 1000; i++ {
+		f.AddUint64(i)
+	}
+	for i := 0; i < 70; i++ {
+		if err := f.Merge(f.Copy()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sealed, err := f.Filter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := sealed.Info().Keys; n < 990 || n > 1100 || !sealed.Info().Estimated {
+		t.Error(n)
+	}
+	empty := New(102400, 7)
+	if err := empty.Merge(New(102400, 7).AddString("a")); err != nil || empty.n != 1 || empty.estimated {
+		t.Error(err, empty.n, empty.estimated)
+	}
+}
+
+func TestCapacityOfNewIsItsKeys(t *testing.T) {
+	f := New(10240, 7)
+	for n := uint64(0); n < 3; n++ {
+		sealed, err := f.Filter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := sealed.Info(); info.Keys != n || n > 0 && info.Capacity != n {
+			t.Errorf("%d keys, capacity %d", info.Keys, info.Capacity)
+		}
+		f.AddUint64(n)
+	}
+}

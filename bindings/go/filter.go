@@ -116,8 +116,8 @@ func (c *contents) name(hash *hashName) error {
 	return nil
 }
 
-// Close closes the filter. Lookups return true from then on, and Err returns ErrClosed. Lookups of other goroutines may
-// run: the file stays mapped until they have ended and the garbage collector has run.
+// Close closes the filter. Later lookups return true, and Err returns ErrClosed. Other goroutines may be in a lookup: the
+// file stays mapped until they finish and the garbage collector runs.
 func (f *Filter) Close() error {
 	f.opened.Store(nil)
 	return nil
@@ -298,8 +298,8 @@ func (c *contents) guard(work func() error) (err error) {
 	return err
 }
 
-// Err returns the worst error that was found, or nil. It also looks whether another program changed the open file: if
-// it returns nil, earlier answers can be relied on, within the limits of section 14.2 of the specification.
+// Err returns the worst error found so far, or nil. It also checks whether another program changed the open file. If it
+// returns nil, earlier answers are reliable, within the limits of section 14.2 of the specification.
 func (f *Filter) Err() error {
 	c, err := f.open()
 	if err != nil {
@@ -320,7 +320,7 @@ func (f *Filter) Err() error {
 	return err
 }
 
-// DamagedPages returns how many pages were found damaged so far.
+// DamagedPages returns the number of damaged pages found so far.
 func (f *Filter) DamagedPages() (count uint64) {
 	c, err := f.open()
 	if err != nil {

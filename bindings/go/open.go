@@ -37,7 +37,7 @@ func WithHash(id uint32, selfTest uint64) Option {
 // filter return "maybe".
 func AnyHash() Option { return func(o *options) { o.anyHash = true } }
 
-// InMemory reads the file instead of mapping it. Then no other program can change the bytes.
+// InMemory reads the file instead of mapping it, so that other programs cannot change the bytes later.
 func InMemory() Option { return func(o *options) { o.inMemory = true } }
 
 func optionsOf(list []Option) (o options) {
@@ -47,8 +47,8 @@ func optionsOf(list []Option) (o options) {
 	return o
 }
 
-// Open opens a filter, a slice, or a sealed series. The file is mapped (read, on Windows), so opening takes
-// microseconds. The header is checked now, and each page when a lookup first needs it.
+// Open opens a filter, a slice, or a sealed series. It maps the file, which takes microseconds; on Windows and other
+// systems without mmap it reads the file. Open checks the header. A page is checked when a lookup first needs it.
 func Open(path string, list ...Option) (*Filter, error) {
 	f, err := openPath(path, optionsOf(list))
 	if err != nil {

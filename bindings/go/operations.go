@@ -181,12 +181,12 @@ func combine(layout Layout, to, from []byte, and bool) {
 	}
 }
 
-// Merge makes the union of filters: a key is in it if it is in any of them. All must have the same layout, hash, K and
-// seed. Filters of different sizes are folded first. The result has the form of the first filter, and is in memory.
+// Merge returns the union of filters, in memory: a key is in it if it is in any of them. All filters must have the same
+// layout, hash, K and seed. Filters of different sizes are folded first. The result has the form of the first filter.
 func Merge(filters ...*Filter) (*Filter, error) { return mergeAll(filters, united) }
 
-// Intersect is Merge for the keys that are in all filters. Its result has more false positives than a filter built of
-// these keys.
+// Intersect is like Merge, but keeps only keys that are in all filters. The result has more false positives than a filter
+// built from these keys.
 func Intersect(filters ...*Filter) (*Filter, error) { return mergeAll(filters, intersected) }
 
 func mergeAll(filters []*Filter, how uint32) (*Filter, error) {

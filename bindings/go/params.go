@@ -16,15 +16,15 @@ type Params struct {
 	Rate      float64 // the false-positive rate at Capacity; 0: 0.01
 	Bits      uint64  // m; 0: as many as Rate needs
 	K         int     // positions of a key, 1 to 64; 0: the best
-	Seed      uint64  // random, if the keys come from other people
+	Seed      uint64  // of the hash; make it random if strangers may choose the keys
 	KeyKind   KeyKind // recorded, and checked in each lookup
 	Embedded  bool    // a header of 512 bytes, for filters inside another file; otherwise 4096
 	Label     string  // for people: at most 112 bytes
 	Tag       [16]byte
 	Watermark [32]byte
 
-	// Slice makes slice number Slice, 1 to Slices, of a filter for Capacity keys. Blocked only. All slices
-	// may get all keys: a slice takes those of its range.
+	// Builders only: make slice number Slice, from 1 to Slices, of a blocked filter for Capacity keys. Every slice may be
+	// given all keys: it keeps those of its range.
 	Slice, Slices int
 
 	// OverCapacity makes Finish accept any number of keys. Without it, Finish returns ErrFull if the expected rate is over

@@ -50,8 +50,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, bytes.NewReader(b))
 }
 
-// WriteFile writes the filter to a file, in place of a file of that name. The file appears whole or not at all, and is
-// on disk when WriteFile returns.
+// WriteFile writes the filter to a file. It replaces an existing file of that name, keeps its permissions, and follows
+// symbolic links. The new file appears complete or not at all, and is on disk when WriteFile returns.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
 	if err != nil {

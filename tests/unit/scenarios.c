@@ -178,10 +178,11 @@ static int run(const struct scenario *scenario, struct faults faults)
     return error;
 }
 
-void assert_told(const struct scenario *scenario, struct faults faults, int expected)
+void assert_returns(const struct scenario *scenario, struct faults faults, int expected)
 {
-    int told = run(scenario, faults);
-    if (told != expected)
-        fail_msg("%s: %s no. %u fails with %s: told %s", scenario->what, fault_name(faults.call),
-                 faults.nth, bloomfile_errname(faults.error), bloomfile_errname(told));
+    int returned = run(scenario, faults);
+    if (returned != expected)
+        fail_msg("%s: %s no. %u fails with %s: returned %s", scenario->what,
+                 fault_name(faults.call), faults.nth, bloomfile_errname(faults.error),
+                 bloomfile_errname(returned));
 }

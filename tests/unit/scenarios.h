@@ -42,6 +42,6 @@ bool target_is_new(void);
 
 /* Runs the scenario with the faults and cleans up after it. Asserts that it returns the expected
  * error, that the target is the old or the new file accordingly, and that no other file remains. */
-void assert_told(const struct scenario *scenario, struct faults faults, int expected);
+void assert_returns(const struct scenario *scenario, struct faults faults, int expected);
 
 #endif

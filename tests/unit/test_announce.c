@@ -78,7 +78,7 @@ static size_t look_up(const uint64_t *pages, size_t n)
     return bloomfile_contains_digests(filter, digests, n, NULL);
 }
 
-static void assert_asked_for(const uint64_t *pages, size_t n)
+static void assert_requested(const uint64_t *pages, size_t n)
 {
     const uintptr_t body = (uintptr_t)filter->view.body;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -124,27 +124,27 @@ static void damage_page(uint64_t page)
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, make_filter, remove_filter)
 
-ON_NEW_FILTER(each_page_that_is_not_known_is_asked_for_once)
+ON_NEW_FILTER(batch_requests_each_unverified_page_but_the_first_once)
 {
     static const uint64_t known[] = { 7, 70, 1033 };
     static const uint64_t wanted[] = { 7,    70, 1033, 9, 0, 1030, 9,    33,   0,
                                        1030, 70, 1033, 6, 7, 6,    1057, 1499, 1027 };
-    static const uint64_t asked_for[] = { 0, 1030, 33, 6, 1057, 1499, 1027 };
+    static const uint64_t requested[] = { 0, 1030, 33, 6, 1057, 1499, 1027 };
     assert_int_equal(look_up(known, ROWS(known)), 0);
     assert_int_equal(count, 0);
     disk = COLD;
     assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
-    assert_asked_for(asked_for, ROWS(asked_for));
+    assert_requested(requested, ROWS(requested));
     assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
     assert_int_equal(count, 0);
 }
 
-ON_NEW_FILTER(the_second_of_two_is_asked_for_and_one_alone_is_read)
+ON_NEW_FILTER(first_unverified_page_of_a_batch_is_read_without_a_request)
 {
     static const uint64_t two[] = { 3, 64 }, one[] = { 128 }, last[] = { 3, 64, 129 };
     disk = COLD;
     assert_int_equal(look_up(two, 2), 0);
-    assert_asked_for(&two[1], 1);
+    assert_requested(&two[1], 1);
     assert_int_equal(look_up(one, 1), 0);
     assert_int_equal(count, 0);
     assert_int_equal(look_up(last, 3), 0);
@@ -159,17 +159,17 @@ ON_NEW_FILTER(a_bad_page_is_known)
     assert_int_equal(info_of(filter).bad_pages, 1);
     disk = COLD;
     assert_int_equal(look_up(wanted, ROWS(wanted)), 2);
-    assert_asked_for(&wanted[3], 1);
+    assert_requested(&wanted[3], 1);
 }
 
-ON_NEW_FILTER(what_is_in_memory_is_not_asked_for)
+ON_NEW_FILTER(resident_pages_are_not_requested)
 {
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
     assert_int_equal(count, 0);
 }
 
-ON_NEW_FILTER(whoever_verifies_nothing_asks_for_nothing)
+ON_NEW_FILTER(verify_none_requests_no_pages)
 {
     static const uint64_t wanted[] = { 1, 2, 3, 4 };
     bloomfile_close(filter);

@@ -316,7 +316,7 @@ TEST(a_key_is_maybe_and_the_sticky_error_tells)
         }
 }
 
-TEST(damage_is_told_before_a_missing_name)
+TEST(damage_is_reported_instead_of_an_unnamed_hash)
 {
     struct bytes image = image_of(BLOOMFILE_LAYOUT_BLOCKED);
     image.data[EMBEDDED + 100] ^= 1;
@@ -504,7 +504,7 @@ TEST(a_digest_that_the_library_cannot_make_ends_all_no)
         assert_sealed_never_no(layouts[i % ROWS(layouts)], flags[i / ROWS(layouts)]);
 }
 
-TEST(nor_is_it_added_to_a_live_filter_or_removed)
+TEST(digest_of_an_unavailable_hash_is_neither_added_nor_removed)
 {
     for (unsigned series = 0; series < 2; series++) {
         struct bloomfile_params params =
@@ -543,7 +543,7 @@ TEST(a_filter_in_memory_takes_digests)
 }
 
 /* bfseal does this: it seals in place and cannot name the function. */
-TEST(sealing_in_place_does_not_loosen_a_tongue)
+TEST(sealing_in_place_with_an_unnamed_hash_still_answers_maybe)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_filter *f = create_live(layouts[i]);

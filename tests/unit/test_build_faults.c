@@ -129,7 +129,7 @@ enum {
     ON_MEMORY = 3 /* this many rows */
 };
 
-TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
+TEST(each_failed_call_returns_its_error_and_loses_no_digest)
 {
     const bool usual = params.layout == BLOOMFILE_LAYOUT_BLOCKED && params.slices == 0;
     const size_t tried = usual ? ROWS(rows) : ON_MEMORY;
@@ -148,7 +148,7 @@ TEST(whichever_call_fails_its_error_is_told_and_no_digest_is_lost)
 TEST(no_single_digest_is_lost)
 {
     batch = 1;
-    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
+    each_failed_call_returns_its_error_and_loses_no_digest(state);
     batch = BATCH;
 }
 
@@ -158,7 +158,7 @@ static void nor_one_of_another_filter(struct bloomfile_params other, void **stat
     struct bloomfile_params before_params = params;
     params = other;
     expected = plainly_built(params);
-    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
+    each_failed_call_returns_its_error_and_loses_no_digest(state);
     free(expected.data);
     params = before_params;
     expected = before;
@@ -181,7 +181,7 @@ static int finish(bloomfile_builder *b, size_t n)
 }
 
 /* A single digest stays in memory until it is counted or written. */
-TEST(nor_one_where_memory_is_not_limited)
+TEST(failed_allocation_in_unlimited_memory_loses_no_digest)
 {
     static const size_t numbers[] = { 1, KEYS };
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_RIBBON };
@@ -315,7 +315,7 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
 }
 
 /* Number and order of the digests stay the same, so only their sum shows the change. */
-TEST(nor_are_changed_digests_counted)
+TEST(changed_digests_are_not_counted)
 {
     bloomfile_builder *b = new_builder(params);
     uint64_t count = UINT64_MAX;
@@ -333,7 +333,7 @@ TEST(nor_are_changed_digests_counted)
 }
 
 /* An asynchronous write error leaves such changes. */
-TEST(what_changes_in_a_temporary_file_is_noticed)
+TEST(corrupted_temporary_file_fails_the_build)
 {
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {

@@ -231,7 +231,7 @@ static int build_in_spite_of(const struct faults *faults, struct bytes expected)
     return error;
 }
 
-static void without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost(void **state)
+static void failed_allocation_of_partitions_loses_no_digest(void **state)
 {
     static const enum fault_call calls[] = { ON_aligned_alloc, ON_mmap64, ON_mremap,
                                              ON_realloc,       ON_malloc, ON_calloc };
@@ -259,7 +259,7 @@ int main(void)
         cmocka_unit_test(repetitions_count_once),
         cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),
         cmocka_unit_test(digests_may_be_added_after_reading),
-        cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),
+        cmocka_unit_test(failed_allocation_of_partitions_loses_no_digest),
         cmocka_unit_test(digests_may_all_be_in_one_partition), /* changes the digests */
     };
     return cmocka_run_group_tests(tests, make_digests, free_digests) != 0;

@@ -280,7 +280,7 @@ static void no_digest_is_lost_between_parts(void **state)
 
 /* ---- memory */
 
-static void what_memory_does_not_hold_goes_to_a_file_without_a_name(void **state)
+static void digests_beyond_the_memory_limit_go_to_an_unnamed_file(void **state)
 {
     size_t before = open_descriptors();
     bloomfile_builder *b = builder_with(kinds[0], (struct how){ 0, MIB });
@@ -362,7 +362,7 @@ int main(void)
         cmocka_unit_test(a_builder_without_keys_makes_an_empty_filter),
         cmocka_unit_test(digests_may_be_spread_unevenly),
         cmocka_unit_test(no_digest_is_lost_between_parts),
-        cmocka_unit_test(what_memory_does_not_hold_goes_to_a_file_without_a_name),
+        cmocka_unit_test(digests_beyond_the_memory_limit_go_to_an_unnamed_file),
     };
     return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;
 }

@@ -159,7 +159,7 @@ static const struct {
     { ON_pread64, ENXIO }, /* EIO could also mean bytes that changed */
 };
 
-TEST(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds)
+TEST(each_failed_call_returns_its_error_and_a_retry_succeeds)
 {
     struct bytes expected = plainly_built(few, digests);
     const size_t descriptors = open_descriptors();

@@ -18,7 +18,7 @@ TEST(integers_are_read_at_any_alignment)
     assert_int_equal(get64(in_order + 1), 0x8807860584038201u);
 }
 
-TEST(what_is_written_is_least_significant_byte_first_and_nothing_around_it)
+TEST(integers_are_written_least_significant_byte_first_within_bounds)
 {
     uint8_t bytes[11] = { 0 };
     put32(bytes + 1, 0x84038201);

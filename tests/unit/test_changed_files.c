@@ -305,7 +305,7 @@ TEST_IN_DIR(every_change_is_detected_with_every_flag)
 }
 
 /* The sequence of the records only grows; it alone distinguishes live files of the same shape. */
-TEST_IN_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told)
+TEST_IN_DIR(restoring_an_older_copy_over_a_live_file_is_detected)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (size_t i = 0; i < ROWS(flags); i++) {

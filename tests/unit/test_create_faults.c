@@ -110,11 +110,11 @@ static const char *flaw_of_complete(const struct operation *op)
     return op->creates ? flaw_of_clean_file("new") : op->flaw("new");
 }
 
-static const char *flaw_of_result(const struct operation *op, int told)
+static const char *flaw_of_result(const struct operation *op, int returned)
 {
-    if (op->creates && (made == NULL) != (told != 0))
+    if (op->creates && (made == NULL) != (returned != 0))
         return "a handle despite the error, or none";
-    if (told == 0)
+    if (returned == 0)
         return flaw_of_new(op);
     return fault_calls(ON_fsync) > 1 ? flaw_of_complete(op) : flaw_of_old(op);
 }
@@ -146,9 +146,10 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     if (!op->creates)
         made = NULL;
     faults_begin(&faults);
-    int told = op->run();
+    int returned = op->run();
     faults_end();
-    const char *flaw = told != expected ? bloomfile_errname(told) : flaw_of_result(op, told);
+    const char *flaw =
+        returned != expected ? bloomfile_errname(returned) : flaw_of_result(op, returned);
     if (flaw == NULL && (open_descriptors() != descriptors || mapped_files() != mappings))
         flaw = "a descriptor or a mapping leaked";
     if (flaw == NULL)
@@ -157,7 +158,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     return flaw == NULL && entries_in_dir() != 1 ? "a file is left" : flaw;
 }
 
-static void assert_told(const struct operation *op, struct faults faults, int expected)
+static void assert_returns(const struct operation *op, struct faults faults, int expected)
 {
     const char *flaw = run(op, faults, expected);
     if (flaw != NULL)
@@ -170,7 +171,7 @@ static void assert_told(const struct operation *op, struct faults faults, int ex
 static const struct {
     enum fault_call call;
     int errors[5];
-} told[] = {
+} reported[] = {
     { ON_asprintf, { ENOMEM } },
     { ON_calloc, { ENOMEM } },
     { ON_fallocate64, { ENOSPC, EFBIG, EDQUOT, EIO } },
@@ -222,26 +223,26 @@ static bool does_without(const struct operation *op, enum fault_call call, unsig
 static void fail_each_call(const struct operation *op, struct faults lacking, unsigned *failed)
 {
     unsigned count[FAULT_CALL_COUNT];
-    assert_told(op, lacking, 0);
+    assert_returns(op, lacking, 0);
     for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
         count[call] = fault_calls((enum fault_call)call);
-    for (size_t i = 0; i < ROWS(told); i++)
-        for (const int *error = told[i].errors; *error != 0; error++)
-            for (unsigned nth = 1; nth <= count[told[i].call]; nth++) {
-                if (told[i].call == ON_msync && !op->creates)
+    for (size_t i = 0; i < ROWS(reported); i++)
+        for (const int *error = reported[i].errors; *error != 0; error++)
+            for (unsigned nth = 1; nth <= count[reported[i].call]; nth++) {
+                if (reported[i].call == ON_msync && !op->creates)
                     continue; /* this poisons the source; see below */
-                const bool last = nth == count[told[i].call];
-                const bool needless = does_without(op, told[i].call, nth, *error, last);
-                struct faults faults = once(told[i].call, nth, *error);
+                const bool last = nth == count[reported[i].call];
+                const bool needless = does_without(op, reported[i].call, nth, *error, last);
+                struct faults faults = once(reported[i].call, nth, *error);
                 faults.no_unnamed_files = lacking.no_unnamed_files;
-                assert_told(op, faults, needless ? 0 : *error);
+                assert_returns(op, faults, needless ? 0 : *error);
                 faults.for_ever = true;
-                assert_told(op, faults, needless && last ? 0 : *error);
-                failed[told[i].call]++;
+                assert_returns(op, faults, needless && last ? 0 : *error);
+                failed[reported[i].call]++;
             }
 }
 
-TEST(whichever_call_fails_its_error_is_told_and_nothing_is_left)
+TEST(each_failed_call_returns_its_error_and_leaves_nothing_behind)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     const size_t sessions = mapped_sessions(); /* of the source */
@@ -249,9 +250,9 @@ TEST(whichever_call_fails_its_error_is_told_and_nothing_is_left)
         fail_each_call(&operations[o], (struct faults){ 0 }, failed);
         fail_each_call(&operations[o], (struct faults){ .no_unnamed_files = true }, failed);
     }
-    for (size_t i = 0; i < ROWS(told); i++)
-        if (told[i].call != ON_malloc && (told[i].call != ON_fsetxattr || lists))
-            assert_true(failed[told[i].call] > 0);
+    for (size_t i = 0; i < ROWS(reported); i++)
+        if (reported[i].call != ON_malloc && (reported[i].call != ON_fsetxattr || lists))
+            assert_true(failed[reported[i].call] > 0);
     assert_int_equal(mapped_sessions(), sessions);
 }
 
@@ -261,25 +262,25 @@ TEST(where_space_cannot_be_reserved_zeros_are_written)
     for (size_t o = 0; o < ROWS(operations); o++)
         for (size_t i = 0; i < ROWS(errors); i++) {
             struct faults none = once(ON_fallocate64, 1, errors[i]), full = none;
-            assert_told(&operations[o], none, 0);
+            assert_returns(&operations[o], none, 0);
             if (operations[o].run == create_in_memory)
                 continue;
             assert_true(fault_calls(ON_pwrite64) > 0);
             const struct faults no_space = once(ON_pwrite64, 1, ENOSPC);
             full.besides = &no_space;
-            assert_told(&operations[o], full, ENOSPC);
+            assert_returns(&operations[o], full, ENOSPC);
         }
 }
 
 TEST(interrupted_and_short_writes_are_continued)
 {
     for (size_t o = 0; o < ROWS(operations); o++) {
-        assert_told(&operations[o], (struct faults){ .transfer_at_most = 100 }, 0);
-        assert_told(&operations[o], once(ON_fallocate64, 1, EINTR), 0);
-        assert_told(&operations[o], once(ON_pwrite64, 1, EINTR), 0);
-        assert_told(&operations[o], once(ON_fcntl64, 2, EINTR),
-                    0); /* the first makes a descriptor */
-        assert_told(&operations[o], from_then_on(ON_unlock, 1, ENOLCK), 0);
+        assert_returns(&operations[o], (struct faults){ .transfer_at_most = 100 }, 0);
+        assert_returns(&operations[o], once(ON_fallocate64, 1, EINTR), 0);
+        assert_returns(&operations[o], once(ON_pwrite64, 1, EINTR), 0);
+        assert_returns(&operations[o], once(ON_fcntl64, 2, EINTR),
+                       0); /* the first makes a descriptor */
+        assert_returns(&operations[o], from_then_on(ON_unlock, 1, ENOLCK), 0);
     }
 }
 
@@ -338,7 +339,7 @@ static long pages_mapped(void)
     return pages;
 }
 
-TEST(what_is_reserved_in_memory_is_given_back)
+TEST(closing_a_filter_in_memory_frees_its_reserved_pages)
 {
     const uint64_t size = (uint64_t)64 << 20;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -350,10 +351,10 @@ TEST(what_is_reserved_in_memory_is_given_back)
     assert_true((uint64_t)(pages_mapped() - before) * (uint64_t)sysconf(_SC_PAGESIZE) < size);
 }
 
-TEST(a_descriptor_limit_is_told)
+TEST(descriptor_limit_returns_emfile)
 {
-    assert_told(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
-    assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
+    assert_returns(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
+    assert_returns(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
 }
 
 static bool inherited[64]; /* by the test program */
@@ -377,11 +378,11 @@ TEST(a_program_inherits_no_descriptor_of_them)
         for (unsigned named = 0; named < 2; named++) {
             const struct faults faults = { .no_unnamed_files = named == 1,
                                            .at_each_call = find_inherited_descriptor };
-            assert_told(&operations[o], faults, 0);
+            assert_returns(&operations[o], faults, 0);
         }
 }
 
-TEST(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued)
+TEST(reader_copies_but_cannot_rescue_a_file_sealed_by_another_handle)
 {
     make_live("other", BLOOMFILE_LAYOUT_COUNTING);
     bloomfile_filter *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_OPEN_WRITE);
@@ -524,7 +525,7 @@ static int create_linked(unsigned series, uint32_t hash_id, struct faults faults
     return create_linked_for(series, hash_id, 0, faults);
 }
 
-TEST(where_a_link_is_an_inode_of_its_own_both_see_what_is_added)
+TEST(creator_and_writer_on_fuse_see_each_other_s_adds)
 {
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, 0, fuse), 0);
@@ -540,7 +541,7 @@ TEST(where_a_link_is_an_inode_of_its_own_both_see_what_is_added)
 }
 
 /* It takes a lock for each add. */
-TEST(there_it_adds_exactly_if_and_only_if_it_was_told_to)
+TEST(adds_on_fuse_take_locks_only_with_add_exact)
 {
     for (unsigned i = 0; i < 4; i++) {
         const bool exact = i / 2 == 1;
@@ -556,7 +557,7 @@ TEST(there_it_adds_exactly_if_and_only_if_it_was_told_to)
 }
 
 /* The creator named the function. */
-TEST(there_an_application_s_hash_is_known_to_its_creator)
+TEST(creator_on_fuse_knows_its_application_hash)
 {
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, BLOOMFILE_APP_HASH_FIRST, fuse), 0);
@@ -569,13 +570,13 @@ TEST(there_an_application_s_hash_is_known_to_its_creator)
 }
 
 /* The file gets its name before it is opened by that name. */
-TEST(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole)
+TEST(failed_create_on_fuse_leaves_no_file_a_valid_or_a_poisoned_file)
 {
-    for (unsigned t = 0; t < 2 * ROWS(told); t++) {
+    for (unsigned t = 0; t < 2 * ROWS(reported); t++) {
         const unsigned series = t % 2;
         struct faults faults = fuse;
-        faults.call = told[t / 2].call;
-        faults.error = told[t / 2].errors[0];
+        faults.call = reported[t / 2].call;
+        faults.error = reported[t / 2].errors[0];
         unsigned calls = 1;
         for (faults.nth = 0; faults.nth <= calls; faults.nth++) {
             const size_t descriptors = open_descriptors(), mappings = mapped_files();
@@ -616,7 +617,7 @@ static void replace_linked(enum fault_call call)
         replaced = rename("other", "linked") == 0;
 }
 
-TEST(there_another_filter_that_has_got_the_name_is_not_added_to)
+TEST(create_on_fuse_does_not_open_a_filter_that_took_the_name)
 {
     for (unsigned series = 0; series < 2; series++) {
         struct faults faults = fuse;

@@ -149,7 +149,7 @@ TEST_IN_DIR(damage_to_the_file_does_not_reach_a_copy)
     }
 }
 
-TEST_IN_DIR(verify_tells_that_the_header_is_another)
+TEST_IN_DIR(verify_reports_a_changed_header)
 {
     struct bloomfile_fault fault;
     write_filter(&recipes[0]);
@@ -354,22 +354,22 @@ static void finish_and_be_killed(const struct recipe *recipe)
     add_and_be_killed();
 }
 
-TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
+TEST_IN_DIR(zeroed_page_is_not_sealed_even_if_a_killed_writer_added_keys)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
-            const bool told = recipes[r].layout != BLOOMFILE_LAYOUT_COUNTING && how < 1;
+            const bool detected = recipes[r].layout != BLOOMFILE_LAYOUT_COUNTING && how < 1;
             finish_and_be_killed(&recipes[r]);
             bloomfile_filter *f = opened("filter", 0);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
             change_page("filter", how);
-            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
-            assert_int_equal(access("copy", F_OK), told ? -1 : 0);
+            assert_error(seal_it_to(f), detected ? BLOOMFILE_EBODY : 0);
+            assert_int_equal(access("copy", F_OK), detected ? -1 : 0);
             bloomfile_close(f);
             unlink("copy");
             f = opened("filter", BLOOMFILE_OPEN_ACCEPT_UNCLEAN); /* the file is not unclean */
-            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
+            assert_error(seal_it_to(f), detected ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             unlink("copy");
             f = opened("filter",
@@ -377,7 +377,7 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
             f = opened("filter", 0);
-            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
+            assert_error(seal_it_to(f), detected ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             unlink("copy");
             assert_int_equal(unlink("filter"), 0);
@@ -385,7 +385,7 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             finish_and_be_killed(&recipes[r]);
             change_page("filter", how);
             f = opened("filter", BLOOMFILE_OPEN_WRITE);
-            assert_error(bloomfile_seal(f, NULL), told ? BLOOMFILE_EBODY : 0);
+            assert_error(bloomfile_seal(f, NULL), detected ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
 
@@ -393,14 +393,14 @@ TEST_IN_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts)
             assert_error(bloomfile_sync(f, NULL), 0);
             add_and_be_killed();
             change_page("filter", how);
-            assert_error(bloomfile_seal(f, NULL), told ? BLOOMFILE_EBODY : 0);
+            assert_error(bloomfile_seal(f, NULL), detected ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
         }
 }
 
 /* L22. */
-TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
+TEST_IN_DIR(accepted_loss_of_bits_does_not_prevent_sealing)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 2; how++) {
@@ -442,7 +442,7 @@ TEST_IN_DIR(bits_whose_loss_was_accepted_are_not_asked_for)
 }
 
 /* The whole file is suspect then, not only that page. */
-TEST_IN_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told)
+TEST_IN_DIR(damaged_file_that_also_grew_is_reported_as_changed)
 {
     bloomfile_filter *f = open_live(recipes[0].layout, recipes[0].m);
     assert_error(bloomfile_finish(f), 0);

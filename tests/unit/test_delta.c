@@ -574,7 +574,7 @@ TEST(every_damaged_byte_and_every_cut_is_refused)
     }
 }
 
-TEST(what_is_short_and_no_patch_is_no_patch)
+TEST(truncated_patch_with_wrong_magic_is_refused)
 {
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_BLOCKED, bits_of(BLOOMFILE_LAYOUT_BLOCKED, 1), 0,
                                   9),
@@ -597,7 +597,7 @@ static size_t size_of_head(struct bytes patch)
 }
 
 /* The string is not a valid code, but the checksum of its part is correct. */
-TEST(what_no_writer_makes_is_refused)
+TEST(invalid_codes_with_a_correct_checksum_are_refused)
 {
     uint64_t seed = 77;
     for (size_t l = 0; l < ROWS(layouts); l++) {

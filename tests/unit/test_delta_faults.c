@@ -103,7 +103,7 @@ static void try_all(enum fault_call call, int error, int (*act)(unsigned threads
     }
 }
 
-TEST_IN_DIR(whatever_fails_is_an_error)
+TEST_IN_DIR(each_failed_call_fails_delta_and_patch)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -234,8 +234,8 @@ static void write_meanwhile(enum fault_call call)
 }
 
 /* Overwrites these bytes of the file at the nth such call of `act`. */
-static void assert_told(int (*act)(unsigned threads), const char *path, enum fault_call call,
-                        unsigned nth, off_t at, size_t size, int expected)
+static void assert_returns(int (*act)(unsigned threads), const char *path, enum fault_call call,
+                           unsigned nth, off_t at, size_t size, int expected)
 {
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     meanwhile.path = path;
@@ -250,7 +250,7 @@ static void assert_told(int (*act)(unsigned threads), const char *path, enum fau
     end();
 }
 
-TEST_IN_DIR(files_that_change_meanwhile_have_no_patch)
+TEST_IN_DIR(inputs_changed_during_delta_or_patch_are_refused)
 {
     enum {
         LABEL = 128, /* offset in the header */
@@ -258,16 +258,16 @@ TEST_IN_DIR(files_that_change_meanwhile_have_no_patch)
     static const char *const paths[] = { "base", "result" };
     for (size_t i = 0; i < ROWS(paths); i++) {
         /* Before the bodies are compared, before the head is written, before parts are written. */
-        assert_told(make, paths[i], ON_malloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
-        assert_told(make, paths[i], ON_openat64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
-        assert_told(make, paths[i], ON_pwrite64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
-        assert_told(make, paths[i], ON_pwrite64, 1, IN_FILE, PAGES * 4096, BLOOMFILE_ECHANGED);
+        assert_returns(make, paths[i], ON_malloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_returns(make, paths[i], ON_openat64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_returns(make, paths[i], ON_pwrite64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_returns(make, paths[i], ON_pwrite64, 1, IN_FILE, PAGES * 4096, BLOOMFILE_ECHANGED);
     }
     /* Before the header is compared; after it, with and without the bytes behind the label. */
-    assert_told(apply, "base", ON_read, 1, LABEL, 8, BLOOMFILE_ECHANGED);
-    assert_told(apply, "base", ON_calloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
-    assert_told(apply, "base", ON_calloc, 1, LABEL, IN_FILE, BLOOMFILE_ECHANGED);
-    assert_told(apply, "base", ON_calloc, 1, IN_FILE, 64, BLOOMFILE_ECHANGED);
+    assert_returns(apply, "base", ON_read, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+    assert_returns(apply, "base", ON_calloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+    assert_returns(apply, "base", ON_calloc, 1, LABEL, IN_FILE, BLOOMFILE_ECHANGED);
+    assert_returns(apply, "base", ON_calloc, 1, IN_FILE, 64, BLOOMFILE_ECHANGED);
 }
 
 static const char *changed_path;
@@ -288,7 +288,7 @@ static void change_label_for_a_while(enum fault_call call)
 }
 
 /* Otherwise the patch would name a header that neither file ever had with these bits. */
-TEST_IN_DIR(nor_have_those_that_are_as_before_in_the_end)
+TEST_IN_DIR(inputs_changed_and_restored_during_delta_are_refused)
 {
     static const char *const paths[] = { "base", "result" };
     const struct faults faults = { .at_each_call = change_label_for_a_while };

@@ -516,7 +516,7 @@ TEST(a_layer_stays_where_it_is)
     free(base.data);
 }
 
-TEST(what_follows_a_layer_is_a_layer)
+TEST(patch_whose_last_layer_is_a_plain_filter_is_refused)
 {
     struct bytes base = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  patch = patch_of_series(base, base, 0);
@@ -530,7 +530,7 @@ TEST(what_follows_a_layer_is_a_layer)
 }
 
 /* A layer alone has no patch, and a series of one layer differs from a filter of the same size. */
-TEST(a_layer_is_no_filter)
+TEST(delta_and_patch_refuse_a_layer_in_place_of_a_filter)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS_OF_THREE),
                  short_one = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10);
@@ -611,7 +611,7 @@ TEST(a_number_may_end_with_its_string)
 }
 
 /* A number of more than BITS_VALUE_MOST bits, and strings that end inside a number. */
-TEST(what_is_no_number_is_wrong)
+TEST(oversized_and_truncated_numbers_are_rejected)
 {
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned k = BITS_VALUE_MOST - 8; k <= BITS_PARAMETER; k++) {

@@ -214,7 +214,7 @@ static void assert_metadata(const struct maker *m, const char *label, unsigned t
 }
 
 /* operations.md 6: each of the three comes from the source or from the caller. */
-TEST(results_keep_label_tag_and_watermark_or_take_new_ones)
+TEST(given_label_tag_and_watermark_override_those_of_the_source)
 {
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 7 },
                          watermark[BLOOMFILE_WATERMARK_SIZE] = { 8 };
@@ -270,7 +270,7 @@ static int keep(void *context, const void *bytes, size_t size)
     return 0;
 }
 
-TEST(what_is_made_is_the_same_wherever_it_goes)
+TEST(every_destination_receives_the_same_filter)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         const size_t descriptors = open_descriptors(), entries = entries_in_dir();
@@ -480,7 +480,7 @@ TEST(descriptors_above_65534_are_not_taken_for_others)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(what_is_no_descriptor_to_write_to_is_an_error)
+TEST(descriptor_that_cannot_be_written_returns_ebadf)
 {
     write_file("read", "", 0);
     int read_only = open("read", O_RDONLY | O_CLOEXEC);
@@ -492,7 +492,7 @@ TEST(what_is_no_descriptor_to_write_to_is_an_error)
     assert_int_equal(unlink("read"), 0);
 }
 
-TEST(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none)
+TEST(absent_spool_folder_is_an_error_except_for_memory)
 {
     bloomfile_builder *b = builder;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -683,7 +683,7 @@ static unsigned fail_each_call(const struct maker *m, struct bloomfile_destinati
     }
 }
 
-TEST(whichever_call_fails_its_error_is_told_and_nothing_leaks)
+TEST(each_failed_call_returns_its_error_and_leaks_nothing)
 {
     unsigned of_fd = 0, of_memory = 0;
     for (size_t i = 0; i < ROWS(makers); i++) {

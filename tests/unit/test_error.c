@@ -72,7 +72,7 @@ TEST(the_invalid_member_is_named)
     assert_string_equal(bloomfile_invalid(), "struct_size");
 }
 
-TEST(no_error_is_called_so)
+TEST(error_0_is_called_no_error)
 {
     assert_string_equal(bloomfile_strerror(0), "no error");
     assert_string_equal(bloomfile_errname(0), "OK");

@@ -399,7 +399,7 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
 
 #define ALONE(test) TEST_WITH(test, prepare, clean_up)
 
-ALONE(whichever_call_fails_it_is_told_or_does_no_harm)
+ALONE(each_failed_call_returns_an_error_or_is_harmless)
 {
     unsigned failed = 0;
     for (size_t i = 0; i < ROWS(operations); i++) {
@@ -416,7 +416,7 @@ ALONE(whichever_call_fails_it_is_told_or_does_no_harm)
 
 /* ---- the boot */
 
-ALONE(a_boot_identity_that_is_none_is_told)
+ALONE(invalid_or_missing_boot_identity_returns_enoboot)
 {
     static const char *const texts[] = {
         "",
@@ -516,7 +516,7 @@ ALONE(an_absent_spool_is_an_error)
     assert_int_equal(unlink("stream"), 0);
 }
 
-ALONE(a_lock_that_is_refused_is_one_that_others_hold)
+ALONE(refused_lock_returns_ebusy)
 {
     static const int errors[] = { EACCES, EAGAIN };
     for (size_t i = 0; i < ROWS(errors); i++) {
@@ -623,7 +623,7 @@ ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
 }
 
 /* Some digests are in the file, others in partitions in the remaining memory. */
-ALONE(a_file_beside_partitions_that_cannot_be_read_is_told)
+ALONE(unreadable_temporary_file_next_to_partitions_fails_the_count)
 {
     enum {
         MEMORY = 1 << 26,
@@ -696,7 +696,7 @@ static void count_signal(int number)
     signals++;
 }
 
-ALONE(a_signal_while_a_pipe_is_full_is_no_error)
+ALONE(signal_during_a_blocked_pipe_write_is_not_an_error)
 {
     assert_int_equal(pipe(pipe_ends), 0);
     struct sigaction action = { .sa_handler = count_signal }, before;

@@ -135,7 +135,7 @@ static int make_wrong_image(struct bloomfile_destination *given)
     return error;
 }
 
-TEST(what_a_reader_would_refuse_is_not_published)
+TEST(image_that_readers_refuse_is_not_published)
 {
     struct bloomfile_destination memory = bloomfile_to_memory(),
                                  file = bloomfile_to_path("wrong", 0);
@@ -189,7 +189,7 @@ TEST(one_byte_of_the_header_makes_it_another)
 }
 
 /* A field or a record of a newer version of the format, which this version cannot write. */
-TEST(who_does_not_know_how_to_write_it_may_read_it)
+TEST(unknown_ro_compat_bit_allows_reading_but_not_writing)
 {
     make_live("newer", BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes bytes = read_file("newer");
@@ -232,7 +232,7 @@ TEST(bits_beyond_m_are_not_sealed_in)
 
 /* Even with BLOOMFILE_OPEN_VERIFY_NONE, lookups must not trust pages that a verification found
  * bad. */
-TEST(a_page_found_bad_is_no_longer_trusted)
+TEST(verify_none_does_not_trust_pages_that_verification_found_bad)
 {
     enum {
         KEYS = 3000
@@ -273,7 +273,7 @@ TEST(a_full_counter_has_all_keys_and_stays)
     bloomfile_close(f);
 }
 
-TEST(who_has_not_named_the_hash_can_neither_ask_nor_remove)
+TEST(lookup_and_removal_need_a_named_application_hash)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_RIBBON; layout++) {
         bloomfile_builder *b = new_builder((struct bloomfile_params){
@@ -380,7 +380,7 @@ TEST(full_filters_have_all_in_common)
     free(image.data);
 }
 
-TEST(what_cannot_be_meant_is_not_assembled)
+TEST(assemble_refuses_invalid_parameters)
 {
     static const uint8_t body[64];
     void *image;
@@ -492,7 +492,7 @@ TEST(an_empty_name_of_a_folder_is_none)
     assert_string_equal(spool_folder("named"), "named");
 }
 
-TEST(what_only_looks_like_a_temporary_stays)
+TEST(directory_and_pipe_named_like_temporaries_are_kept)
 {
     assert_int_equal(mkdir(".bloomfile.000000000000.tmp", 0700), 0);
     make_pipe(".bloomfile.000000000001.tmp", 0600);

@@ -91,7 +91,7 @@ ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies)
 }
 
 /* R10, L20, L21. */
-ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once)
+ON_NEW_FILTER(copy_that_gets_a_write_error_poisons_the_file_immediately)
 {
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         const bool reads = i % 2 == 0;
@@ -107,7 +107,7 @@ ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once)
     }
 }
 
-ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so)
+ON_NEW_FILTER(reader_without_write_access_stays_failed_after_a_write_error)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
@@ -124,7 +124,7 @@ ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so)
 }
 
 /* L21. */
-ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask)
+ON_NEW_FILTER(reader_without_free_descriptors_poisons_or_skips_fdatasync)
 {
     static const int errors[] = { EMFILE, ENFILE, ENOMEM };
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -179,7 +179,7 @@ static void look_at_syncs(enum fault_call call)
 }
 
 /* R10, L14, L20. */
-ON_NEW_FILTER(nobody_copies_while_another_one_syncs)
+ON_NEW_FILTER(copies_hold_the_sync_lock_while_they_sync)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         sync_call = ON_fdatasync;
@@ -289,7 +289,7 @@ static void poison_at_call(enum fault_call call)
 }
 
 /* L19. Another process's sync failed and it poisons the file while the lock of records is free. */
-ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for)
+ON_NEW_FILTER(file_poisoned_during_a_sync_fails_the_sync)
 {
     static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
     for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
@@ -314,7 +314,7 @@ static void damage_at_call(enum fault_call call)
 }
 
 /* Without a record, it is unknown whether a writer got an error. */
-ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for)
+ON_NEW_FILTER(records_damaged_during_a_sync_fail_the_sync)
 {
     for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
         poisoned_at = writes ? ON_unlock : ON_fdatasync;
@@ -480,7 +480,7 @@ static const char *flaw_of_reader_of_unclean_file(bloomfile_filter *f)
 }
 
 /* R11. A reader that accepts unclean files does not get the error. */
-ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
+ON_NEW_FILTER(open_reader_sees_a_killed_sync_as_unclean_and_can_rescue_it)
 {
     unsigned marked = 0;
     bloomfile_close(writer);
@@ -502,7 +502,7 @@ ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it)
 }
 
 /* The reader's own descriptor is enough to test the lock. */
-ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened)
+ON_NEW_FILTER(reader_detects_a_killed_sync_without_opening_a_file)
 {
     static const int errors[] = { EMFILE, ENOENT };
     bloomfile_close(writer);
@@ -529,7 +529,7 @@ static void accept_it_once_syncs_may_go_on(enum fault_call call)
         writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
 }
 
-ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader)
+ON_NEW_FILTER(another_writer_s_accept_unclean_does_not_apply_to_readers)
 {
     int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it, project_it,
                                                        sync_source };
@@ -549,7 +549,7 @@ ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader)
 }
 
 /* Then the mark is the only trace. */
-ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written)
+ON_NEW_FILTER(reader_detects_a_failed_sync_whose_poison_was_not_written)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct faults faults = once(ON_msync, 1, EIO);
@@ -602,7 +602,7 @@ ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed)
 }
 
 /* A finished handle is a reader. */
-ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
+ON_NEW_FILTER(finished_handle_detects_a_killed_sync)
 {
     unsigned nth = 1;
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -615,7 +615,7 @@ ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are)
 }
 
 /* It poisons through the descriptor that it wrote with, if it cannot open another descriptor. */
-ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
+ON_NEW_FILTER(finished_handle_poisons_the_file_after_a_write_error)
 {
     bloomfile_filter *finished = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_error(bloomfile_finish(finished), 0);
@@ -629,7 +629,7 @@ ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told)
 }
 
 /* L18. A process that had the file open before gets any error that is left to report. */
-ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again)
+ON_NEW_FILTER(writer_that_joined_before_a_killed_sync_cleans_the_file)
 {
     unsigned marked = 0;
     for (unsigned nth = 1; dies_at(nth, sync_filter); nth++) {
@@ -803,7 +803,7 @@ ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_a
 }
 
 /* Permission to read is enough. */
-ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too)
+ON_NEW_FILTER(child_without_write_access_detects_a_killed_sync)
 {
     for (unsigned nth = 1; dies_at(nth, sync_filter) && !has_mark();)
         nth++;
@@ -884,7 +884,7 @@ static void ask_watcher_in_sync(enum fault_call call)
 
 /* Then the lock belongs to the description that the child shares, so it does not block the
  * child. */
-ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same)
+ON_NEW_FILTER(sync_succeeds_even_if_the_file_cannot_be_reopened)
 {
     static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
     for (size_t i = 0; i < ROWS(errors); i++) {
@@ -920,7 +920,7 @@ static int finish_beside_a_mark(struct faults faults)
 }
 
 /* L18. Other processes see its lock and take the abandoned mark for its own. */
-ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out)
+ON_NEW_FILTER(finishing_writer_syncs_before_it_clears_an_abandoned_mark)
 {
     assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
     assert_int_equal(fault_calls(ON_msync), 2); /* the whole file, then the record */
@@ -959,7 +959,7 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
 }
 
 /* Otherwise, a process that opens the file now would take the mark for that of a running sync. */
-ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks)
+ON_NEW_FILTER(writer_that_refuses_to_seal_takes_no_sync_lock)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;
@@ -1051,7 +1051,7 @@ ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
 }
 
 /* The library never gets that far. */
-ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same)
+ON_NEW_FILTER(record_with_one_of_the_last_sequences_can_be_poisoned)
 {
     for (uint64_t below = 1; below <= 3; below++) {
         start_anew();
@@ -1147,7 +1147,7 @@ ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused
 }
 
 /* L12. */
-ON_NEW_FILTER(a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file)
+ON_NEW_FILTER(missing_boot_identity_returns_enoboot_and_not_enoent)
 {
     bloomfile_filter *f;
     struct faults faults = once(ON_open64, 2, ENOENT);

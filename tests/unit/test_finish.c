@@ -81,7 +81,7 @@ ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish)
 }
 
 /* bloomfile_close() cannot report it. */
-ON_NEW_FILTER(finishing_tells_what_failed)
+ON_NEW_FILTER(finish_repeats_its_error_in_later_calls)
 {
     static const struct {
         enum fault_call call;
@@ -106,7 +106,7 @@ ON_NEW_FILTER(finishing_tells_what_failed)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing)
+ON_NEW_FILTER(keys_of_a_failed_finish_can_be_rescued)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     struct faults faults = once(ON_msync, 1, EIO);
@@ -143,7 +143,7 @@ static void swap_a_folder_for_it(void)
 
 static void (*const ways[])(void) = { replace_it, remove_it, swap_a_folder_for_it };
 
-ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
+ON_NEW_FILTER(sync_and_finish_report_a_replaced_file)
 {
     for (size_t i = 0; i < ROWS(ways); i++) {
         assert_error(bloomfile_sync(writer, NULL), 0);
@@ -165,7 +165,7 @@ ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced)
 }
 
 /* Like a daemon that dropped its privileges after it opened the file. */
-ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
+ON_NEW_FILTER(writer_that_cannot_stat_its_path_detects_an_unlinked_file)
 {
     const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
     bloomfile_filter *reader = opened("filter", 0);
@@ -187,7 +187,7 @@ ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name)
 }
 
 /* As if cp restored a backup. The writer must not poison the file that is there now. */
-ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
+ON_NEW_FILTER(older_copy_written_over_a_writer_s_file_is_reported_as_changed)
 {
     bloomfile_close(writer);
     struct bytes backup = read_file("filter");
@@ -213,7 +213,7 @@ ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file)
     free(backup.data);
 }
 
-ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut)
+ON_NEW_FILTER(sync_and_finish_report_a_truncated_file)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
     struct bytes whole = read_file("filter");
@@ -233,7 +233,7 @@ ON_NEW_FILTER(a_writer_of_memory_is_never_replaced)
     bloomfile_close(f);
 }
 
-ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file)
+ON_NEW_FILTER(failed_sync_takes_precedence_over_a_replaced_file)
 {
     replace_it();
     struct faults faults = once(ON_msync, 1, EIO);

@@ -46,7 +46,7 @@ static const size_t some_pages[] = { 0, 1, 63, 64, 127, 128, PAGES - 1 };
 
 /* ---- one thread */
 
-TEST(what_was_found_of_a_page_is_remembered)
+TEST(result_of_a_page_check_is_remembered)
 {
     struct guard g = new_guard(false);
     for (size_t i = 0; i < ROWS(some_pages); i++) {

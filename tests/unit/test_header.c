@@ -45,7 +45,7 @@ TEST(another_magic_is_refused)
     free(image.data);
 }
 
-TEST(text_mode_damage_is_told_from_six_bytes_on)
+TEST(text_mode_damage_is_detected_from_six_bytes_on)
 {
     static const struct {
         uint8_t size, bytes[10];
@@ -97,7 +97,7 @@ TEST(fewer_than_16_bytes_are_too_few_whatever_they_say)
     free(image.data);
 }
 
-TEST(what_the_bytes_do_not_hold_is_zero)
+TEST(fields_beyond_a_truncated_header_decode_as_zero)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -395,7 +395,7 @@ TEST(an_image_of_any_other_size_is_refused)
 
 /* ---- encoding */
 
-TEST(what_is_encoded_is_decoded)
+TEST(decoding_an_encoded_header_returns_the_same_fields)
 {
     static struct header h = {
         .version = HEADER_VERSION,
@@ -436,7 +436,7 @@ TEST(what_is_encoded_is_decoded)
     assert_memory_equal(bytes + IN_FILE / 2, bytes + 3 * IN_FILE / 4, IN_FILE / 4);
 }
 
-TEST(what_the_other_record_is_is_told)
+TEST(decode_reports_the_state_of_the_other_record)
 {
     struct bytes image = image_from(recipes[3]);
     struct header whole;

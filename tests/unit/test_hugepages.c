@@ -32,7 +32,7 @@ static unsigned mappings(const void *bytes, size_t size, uintptr_t *last_end)
 }
 
 /* Before Linux 6.17, mremap() moves only one mapping. */
-TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
+TEST(growing_memory_keeps_its_bytes_in_one_mapping)
 {
     static const size_t sizes[] = { 1000,          HUGE_PAGE - 1,     HUGE_PAGE,
                                     HUGE_PAGE + 1, 2 * HUGE_PAGE,     2 * HUGE_PAGE + 1,
@@ -58,7 +58,7 @@ TEST(what_grows_keeps_its_bytes_and_is_one_mapping)
     hugepages_free(pages, size);
 }
 
-TEST(what_does_not_grow_is_aligned_and_for_free)
+TEST(memory_of_fixed_size_is_aligned_and_released_with_free)
 {
     static const size_t sizes[] = {
         0, 1000, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 5 * HUGE_PAGE

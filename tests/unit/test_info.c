@@ -212,7 +212,7 @@ TEST(all_faults_are_listed_in_the_order_of_the_rules)
     free(image.data);
 }
 
-TEST(nothing_is_said_of_the_fields_of_a_newer_version)
+TEST(header_of_a_newer_version_has_only_the_version_fault)
 {
     struct bytes image = described_image();
     image.data[AT_version] = 2;
@@ -226,7 +226,7 @@ TEST(nothing_is_said_of_the_fields_of_a_newer_version)
     free(image.data);
 }
 
-TEST(a_damaged_header_is_told_as_far_as_it_can_be_read)
+TEST(inspect_reports_the_readable_fields_of_a_damaged_header)
 {
     struct bytes image = described_image();
     image.data[0] = 'X';
@@ -246,7 +246,7 @@ TEST(a_damaged_header_is_told_as_far_as_it_can_be_read)
     free(image.data);
 }
 
-TEST(a_header_cut_short_is_told_as_far_as_there_are_bytes)
+TEST(inspect_reports_the_present_fields_of_a_truncated_header)
 {
     struct bytes image = described_image();
     for (size_t size = 0; size < image.size; size++) {
@@ -362,7 +362,7 @@ TEST(a_map_of_cells_adds_up_to_the_fill)
     }
 }
 
-TEST(the_map_shows_where_the_ones_are_and_nothing_beyond_m)
+TEST(fill_map_counts_only_bits_below_m)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 35, 1, 0, 0 });

@@ -172,20 +172,20 @@ static int ask_reader(void)
 }
 
 /* Between two reads of its header. */
-ALONE(a_filter_that_is_overwritten_while_it_is_asked_is_another_one)
+ALONE(check_detects_an_overwrite_between_its_reads_of_the_header)
 {
     assert_error(ask_reader(), 0);
     assert_error(with_others(ask_reader, ON_madvise, 2, rewrite_label_of_live), BLOOMFILE_ECHANGED);
 }
 
-ALONE(a_poison_that_comes_while_it_is_copied_is_told)
+ALONE(file_poisoned_while_it_is_copied_fails_the_copy)
 {
     assert_error(with_others(copy_as_reader, ON_pwrite64, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
-ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told)
+ALONE(file_poisoned_during_fdatasync_fails_the_copy)
 {
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, poison_other_record),
                  BLOOMFILE_EPOISONED);
@@ -196,14 +196,14 @@ static int sync_writer(void)
     return bloomfile_sync(writer, NULL);
 }
 
-ALONE(records_that_are_damaged_while_it_asks_are_told)
+ALONE(records_damaged_during_fdatasync_fail_the_copy)
 {
     assert_error(with_others(copy_as_reader, ON_fdatasync, 1, damage_live), BLOOMFILE_ERECORD);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
 /* While the body is synced. */
-ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over)
+ALONE(sync_reports_records_damaged_during_msync_and_keeps_them)
 {
     add_one();
     assert_error(with_others(sync_writer, ON_msync, 1, damage_live), BLOOMFILE_ERECORD);
@@ -213,13 +213,13 @@ ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over)
     free(damaged.data);
 }
 
-ALONE(a_poison_that_comes_after_the_commit_is_told_by_sync)
+ALONE(sync_reports_a_poison_written_after_its_commit)
 {
     assert_error(with_others(sync_writer, ON_unlock, 3, poison_other_record), BLOOMFILE_EPOISONED);
 }
 
 /* R8. */
-ALONE(a_poison_is_seen_by_whoever_asks_for_many)
+ALONE(batch_lookup_of_digests_sees_a_poison)
 {
     const uint64_t absent[] = { number(0, ABSENT), number(0, ABSENT + 1) };
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 0);
@@ -227,7 +227,7 @@ ALONE(a_poison_is_seen_by_whoever_asks_for_many)
     assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 2);
 }
 
-ALONE(a_poison_is_seen_by_a_batch_of_keys)
+ALONE(batch_lookup_of_keys_sees_a_poison)
 {
     enum {
         KEYS = 20
@@ -247,7 +247,7 @@ ALONE(a_poison_is_seen_by_a_batch_of_keys)
 }
 
 /* R11. */
-ALONE(records_that_are_both_damaged_are_told_and_not_written_over)
+ALONE(two_damaged_records_are_reported_and_not_overwritten)
 {
     damage_live();
     assert_error(bloomfile_sync(writer, NULL), BLOOMFILE_ERECORD);
@@ -315,7 +315,7 @@ static int opened_with(struct faults faults)
 
 /* The third read is the search for a mark. Before it, the header is read at open, and again for
  * a new descriptor. */
-ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it)
+ALONE(open_fails_if_an_abandoned_sync_cannot_be_tested)
 {
     mark_sync_begun();
     assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
@@ -416,7 +416,7 @@ ALONE(a_record_that_is_being_written_is_read_again)
     free(saved.data);
 }
 
-ALONE(writers_that_others_did_not_count_leave_all_the_same)
+ALONE(writers_missing_from_the_count_leave_the_file_clean)
 {
     join_them();
     change_record("live", slot_in_force("live"), 64, 4, 0);
@@ -595,7 +595,7 @@ static void overwrite_records(void)
     at_yield = wait_once_more;
 }
 
-ALONE(so_is_one_with_a_mark)
+ALONE(half_written_record_with_a_mark_is_read_again)
 {
     mark_sync_begun();
     whole = read_file("live");
@@ -665,7 +665,7 @@ ALONE(a_seal_that_another_one_has_completed_is_left_alone)
     free(complete.data);
 }
 
-ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed)
+ALONE(unfinished_seal_damaged_during_completion_is_not_completed)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
@@ -858,7 +858,7 @@ ALONE(the_same_inode_of_another_device_is_another_file)
     assert_error(error, BLOOMFILE_EREPLACED);
 }
 
-ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another)
+ALONE(finish_in_a_child_that_never_wrote_reports_a_changed_file)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -993,7 +993,7 @@ ALONE(a_temporary_that_others_have_removed_is_not_published)
     assert_int_equal(unlink(TEMPORARY), 0);
 }
 
-ALONE(what_takes_the_place_of_a_temporary_left_behind_stays)
+ALONE(file_that_replaces_a_leftover_temporary_is_kept)
 {
     write_file(TEMPORARY, "left", 4);
     assert_error(with_others(publish, ON_flock, 1, replace_temporary), 0);

@@ -68,7 +68,7 @@ static bool killed(pid_t child)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-TEST_IN_DIR(what_a_kill_leaves_is_removed_by_the_next_one)
+TEST_IN_DIR(publish_removes_temporaries_of_killed_processes)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     for (unsigned named = 0; named < 2; named++) {
@@ -167,7 +167,7 @@ TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
 
 /* The creator takes another name. The process that holds the old name removes the file, or the
  * next process does. */
-TEST_IN_DIR(a_name_that_somebody_else_holds_at_once_is_given_up)
+TEST_IN_DIR(temporary_name_locked_by_another_process_is_given_up)
 {
     struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
     faults.no_unnamed_files = true;
@@ -181,7 +181,7 @@ TEST_IN_DIR(a_name_that_somebody_else_holds_at_once_is_given_up)
 
 /* ---- files of other programs */
 
-TEST_IN_DIR(what_is_no_leftover_stays)
+TEST_IN_DIR(publish_keeps_files_that_are_not_leftovers)
 {
     int fd = open(fixed_name(0), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     assert_int_equal(flock(fd, LOCK_SH), 0);

@@ -225,7 +225,7 @@ TEST(another_seed_is_a_maybe)
     assert_unusable(filter, sizeof filter, BLOOMFILE_ENOTCOMPACT);
 }
 
-TEST(without_memory_there_is_no_filter_and_that_is_a_maybe)
+TEST(failed_allocation_makes_an_empty_filter_that_answers_maybe)
 {
     static const enum fault_call calls[] = { ON_malloc, ON_calloc };
     const char *const key = "key";

@@ -118,7 +118,7 @@ static void *add_in_turn(void *context)
     return failed ? context : NULL;
 }
 
-TEST_IN_DIR(what_each_of_many_threads_adds_is_counted_once)
+TEST_IN_DIR(keys_added_by_many_threads_are_counted_once)
 {
     static uint64_t numbers[THREADS];
     pthread_t threads[THREADS];
@@ -150,7 +150,7 @@ TEST_IN_DIR(what_each_of_many_threads_adds_is_counted_once)
     bloomfile_close(line.f);
 }
 
-TEST_IN_DIR(a_filter_is_replaced_only_if_asked)
+TEST_IN_DIR(create_replaces_a_filter_only_with_to_replace)
 {
     bloomfile_filter *old = create("filter", 1000), *f;
     add(old, 0, 10);
@@ -263,7 +263,7 @@ TEST_IN_DIR(a_filter_larger_than_all_memory_is_refused)
 }
 
 /* As malloc() would, although the memory is never touched. */
-TEST_IN_DIR(one_that_the_system_would_never_give_is_refused)
+TEST_IN_DIR(filter_larger_than_the_kernel_would_map_is_refused)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -335,7 +335,7 @@ static void assert_works(bloomfile_filter *f, int error)
 }
 
 /* Its files get descriptors 0 to 2 then. */
-TEST_IN_DIR(who_has_closed_the_standard_streams_can_make_one)
+TEST_IN_DIR(filters_can_be_created_with_closed_standard_streams)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = sized(1000);
@@ -388,7 +388,7 @@ TEST_IN_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal)
     bloomfile_close(grown);
 }
 
-TEST_IN_DIR(what_only_builders_use_is_refused_and_not_ignored)
+TEST_IN_DIR(create_refuses_parameters_for_builders)
 {
     bloomfile_filter *f;
     const struct bloomfile_params given[] = {
@@ -462,7 +462,7 @@ TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
         }
 }
 
-TEST_IN_DIR(who_reads_cannot_write)
+TEST_IN_DIR(reader_cannot_add_sync_or_seal)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);

@@ -136,7 +136,7 @@ static void add_and_be_killed(void)
 }
 
 /* R10, R11. The writer may have received the only report of a failed write. */
-TEST_IN_DIR(what_a_writer_was_killed_syncing_is_not_copied)
+TEST_IN_DIR(file_whose_writer_was_killed_in_a_sync_is_not_copied)
 {
     add_and_be_killed();
     for (unsigned accepting = 0; accepting < 2; accepting++) {
@@ -233,7 +233,7 @@ TEST_IN_DIR(once_poisoned_everything_is_maybe)
 }
 
 /* R8. The kernel may drop the page with the poisoned record and read the old page from disk. */
-TEST_IN_DIR(what_is_known_to_be_poisoned_stays_so)
+TEST_IN_DIR(reader_that_saw_a_poison_keeps_reporting_it)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     struct bytes before = read_file("filter");

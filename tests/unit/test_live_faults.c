@@ -29,7 +29,7 @@ static bloomfile_filter *reader, *writer, *second;
 
 /* The result of an operation. */
 struct done {
-    int told;
+    int returned;
     unsigned calls[FAULT_CALL_COUNT];
     size_t flushed;
     bool leaked;
@@ -37,9 +37,9 @@ struct done {
 
 static struct done *done; /* in memory shared with a child */
 
-static void note(int told)
+static void note(int returned)
 {
-    done->told = told;
+    done->returned = returned;
     for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
         done->calls[call] = fault_calls((enum fault_call)call);
     done->flushed = fault_flushed();
@@ -183,7 +183,7 @@ static bool leaves_the_mark(const struct operation *op, const struct faults *fau
 static const char *flaw_of_reader_beside_a_mark(void)
 {
     if (bloomfile_check(reader) != BLOOMFILE_EUNCLEAN || !has_numbers(reader, ABSENT, ABSENT + 10))
-        return "the reader is not told of the mark";
+        return "the reader does not detect the mark";
     if (writer != NULL && bloomfile_sync(writer, NULL) != 0)
         return "the writer cannot sync again";
     bloomfile_close(reader);
@@ -255,7 +255,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     enum outcome outcome = op->outcome(faults.call, faults.nth);
     if (faults.nth == 0)
         outcome = op->run == seal_it ? SEALED : LIVE;
-    const char *flaw = done->told != expected ? bloomfile_errname(done->told) : NULL;
+    const char *flaw = done->returned != expected ? bloomfile_errname(done->returned) : NULL;
     if (flaw == NULL && leaves_the_mark(op, &faults))
         flaw = flaw_of_reader_beside_a_mark();
     bloomfile_filter *const handles[] = { reader, writer, second };
@@ -274,7 +274,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     return flaw == NULL && entries_in_dir() != 0 ? "a file is left" : flaw;
 }
 
-static void assert_told(const struct operation *op, struct faults faults, int expected)
+static void assert_returns(const struct operation *op, struct faults faults, int expected)
 {
     const char *flaw = run(op, faults, expected);
     if (flaw != NULL)
@@ -287,7 +287,7 @@ static void assert_told(const struct operation *op, struct faults faults, int ex
 static const struct {
     enum fault_call call;
     int errors[5];
-} told[] = {
+} reported[] = {
     { ON_asprintf, { ENOMEM } },
     { ON_calloc, { ENOMEM } },
     { ON_dup3, { EMFILE, EBUSY } },
@@ -305,30 +305,30 @@ static const struct {
     { ON_strdup, { ENOMEM } },
 };
 
-TEST(whichever_call_fails_its_error_is_told_and_nothing_is_lost)
+TEST(each_failed_call_returns_its_error_and_loses_no_key)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
-        assert_told(op, (struct faults){ 0 }, 0);
+        assert_returns(op, (struct faults){ 0 }, 0);
         unsigned count[FAULT_CALL_COUNT];
         memcpy(count, done->calls, sizeof count);
-        for (size_t i = 0; i < ROWS(told); i++) {
-            enum fault_call call = told[i].call;
-            for (const int *error = told[i].errors; *error != 0; error++)
+        for (size_t i = 0; i < ROWS(reported); i++) {
+            enum fault_call call = reported[i].call;
+            for (const int *error = reported[i].errors; *error != 0; error++)
                 for (unsigned nth = 1; nth <= count[call]; nth++) {
                     const bool needless = call == ON_open64 && nth == op->opens_for_locks;
                     const int expected = op->silent ? 0 : *error;
-                    assert_told(op, once(call, nth, *error), needless ? 0 : expected);
-                    assert_told(op, from_then_on(call, nth, *error),
-                                needless && nth == count[call] ? 0 : expected);
+                    assert_returns(op, once(call, nth, *error), needless ? 0 : expected);
+                    assert_returns(op, from_then_on(call, nth, *error),
+                                   needless && nth == count[call] ? 0 : expected);
                     failed[call]++;
                 }
         }
     }
-    for (size_t i = 0; i < ROWS(told); i++)
-        if (told[i].call != ON_malloc && told[i].call != ON_strdup)
-            assert_true(failed[told[i].call] > 0);
+    for (size_t i = 0; i < ROWS(reported); i++)
+        if (reported[i].call != ON_malloc && reported[i].call != ON_strdup)
+            assert_true(failed[reported[i].call] > 0);
 }
 
 static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
@@ -345,7 +345,7 @@ static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
     return error;
 }
 
-TEST(whichever_call_fails_finishing_tells)
+TEST(finish_returns_the_error_of_every_failed_system_call)
 {
     static const enum fault_call kinds[] = { ON_fcntl64, ON_pwrite64, ON_msync };
     unsigned count[FAULT_CALL_COUNT], unused[FAULT_CALL_COUNT];
@@ -364,11 +364,11 @@ TEST(a_lock_that_is_not_given_back_goes_with_the_handle)
     unsigned failed = 0;
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
-        assert_told(op, (struct faults){ 0 }, 0);
+        assert_returns(op, (struct faults){ 0 }, 0);
         unsigned count = done->calls[ON_unlock];
         for (unsigned nth = 1; nth <= count; nth++, failed++)
-            assert_told(op, once(ON_unlock, nth, ENOLCK), 0);
-        assert_told(op, from_then_on(ON_unlock, 1, ENOLCK), 0);
+            assert_returns(op, once(ON_unlock, nth, ENOLCK), 0);
+        assert_returns(op, from_then_on(ON_unlock, 1, ENOLCK), 0);
     }
     assert_true(failed >= ROWS(operations));
 }
@@ -376,17 +376,17 @@ TEST(a_lock_that_is_not_given_back_goes_with_the_handle)
 TEST(hints_may_be_refused)
 {
     const struct operation *opening = &operations[0];
-    assert_told(opening, once(ON_madvise, 1, EINVAL), 0);
-    assert_told(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* the only protection of forks */
+    assert_returns(opening, once(ON_madvise, 1, EINVAL), 0);
+    assert_returns(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* the only protection of forks */
     for (size_t o = 1; o < ROWS(operations); o++)
-        assert_told(&operations[o], from_then_on(ON_madvise, 1, EINVAL), 0);
+        assert_returns(&operations[o], from_then_on(ON_madvise, 1, EINVAL), 0);
 }
 
 TEST(interrupted_and_short_calls_are_continued)
 {
     for (size_t o = 0; o < ROWS(operations); o++) {
         const struct operation *op = &operations[o];
-        assert_told(op, (struct faults){ .transfer_at_most = 100 }, 0);
+        assert_returns(op, (struct faults){ .transfer_at_most = 100 }, 0);
         unsigned count[FAULT_CALL_COUNT];
         memcpy(count, done->calls, sizeof count);
         static const enum fault_call calls[] = { ON_fcntl64, ON_pwrite64, ON_pread64, ON_msync };
@@ -397,7 +397,7 @@ TEST(interrupted_and_short_calls_are_continued)
                 begin(op);
                 faults_begin(&faults);
                 op->run();
-                assert_error(done->told, 0);
+                assert_error(done->returned, 0);
                 close_all();
                 assert_flawless(op->run == seal_it ? flaw_of_sealed_file("filter")
                                                    : flaw_of_live_file("filter"));
@@ -491,7 +491,7 @@ TEST(counts_that_cancel_out_outlive_a_failed_sync)
             nth <= 2 ? once(ON_pwrite64, nth, ENOSPC) : from_then_on(ON_pwrite64, nth - 2, ENOSPC);
         faults_begin(&faults);
         note(bloomfile_sync(writer, NULL));
-        assert_error(done->told, ENOSPC);
+        assert_error(done->returned, ENOSPC);
         assert_int_equal(info_of(writer).keys, 1);
         assert_int_equal(info_of(writer).ones, 4);
         assert_error(bloomfile_sync(writer, NULL), 0);

@@ -72,7 +72,7 @@ static void only_close(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(what_the_parent_has_not_committed_a_child_does_not_commit)
+TEST_IN_DIR(child_does_not_commit_uncommitted_counts_of_its_parent)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_create(&f, "filter", &params, 0), 0);

@@ -304,7 +304,7 @@ static void add_and_remove_beside(enum fault_call call)
 }
 
 /* Other threads of the process share the locks of the open file description. */
-ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others)
+ON_NEW_FILTER(exact_adds_and_removals_release_only_their_own_lock_byte)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t stripe = 4; stripe < 64; stripe += 59) {
@@ -335,7 +335,7 @@ static void sync_beside(enum fault_call call)
 
 static const struct faults syncs_beside = { .at_each_call = sync_beside };
 
-ON_NEW_FILTER(a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte)
+ON_NEW_FILTER(sync_keeps_the_lock_bytes_of_adders_and_removers)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (int byte = REMOVERS; byte <= STRIPES; byte += STRIPES - REMOVERS) {
@@ -464,7 +464,7 @@ static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void)
 }
 
 /* L1. */
-ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1)
+ON_NEW_FILTER(opening_syncing_and_joining_wait_for_byte_1)
 {
     assert_waits_for(RECORDS, open_it);
     assert_writer_waits_for(RECORDS, 0, sync_it);
@@ -892,7 +892,7 @@ ON_NEW_FILTER(a_child_has_no_opening_of_any_sync)
 
 /* ---- death */
 
-ON_NEW_FILTER(a_killed_holder_lets_go)
+ON_NEW_FILTER(killed_process_releases_its_locks)
 {
     int ready[2];
     char byte;

@@ -43,14 +43,14 @@ static int add_own_million(bloomfile_filter *f, unsigned worker, void *context)
     uint64_t digests[BATCH], *new_keys = context;
     bool was_new[BATCH];
     for (uint64_t i = 0; i < MILLION; i += BATCH) {
-        size_t count = 0, told = 0;
+        size_t count = 0, flagged = 0;
         for (uint64_t j = 0; j < BATCH; j++)
             digests[j] = number(0, (uint64_t)worker * MILLION + i + j);
         if (bloomfile_add_digests(f, digests, BATCH, was_new, &count, NULL) != 0)
             return 1;
         for (size_t j = 0; j < BATCH; j++)
-            told += was_new[j];
-        if (told != count)
+            flagged += was_new[j];
+        if (flagged != count)
             return 1;
         new_keys[worker] += count;
     }
@@ -101,21 +101,21 @@ TEST_IN_DIR(millions_of_keys_are_all_there_and_counted)
 
 static int add_same_keys(bloomfile_filter *f, unsigned worker, void *context)
 {
-    atomic_uchar *told = context;
+    atomic_uchar *adders = context;
     for (uint32_t i = 0; i < SAME; i++) {
         uint32_t key = worker % 2 == 0 ? i : (i * (4 * worker + 1) + worker * 77777) % SAME;
         bool was_new;
         if (bloomfile_add_digest(f, number(0, key), &was_new) != 0)
             return 1;
         if (was_new)
-            atomic_fetch_add(&told[key], 1);
+            atomic_fetch_add(&adders[key], 1);
     }
     return 0;
 }
 
 static int add_same_keys_in_batches(bloomfile_filter *f, unsigned worker, void *context)
 {
-    atomic_uchar *told = context;
+    atomic_uchar *adders = context;
     uint64_t digests[BATCH / 10];
     uint32_t keys[ROWS(digests)];
     bool was_new[ROWS(digests)];
@@ -131,31 +131,31 @@ static int add_same_keys_in_batches(bloomfile_filter *f, unsigned worker, void *
             return 1;
         for (size_t j = 0; j < n; j++)
             if (was_new[j])
-                atomic_fetch_add(&told[keys[j]], 1);
+                atomic_fetch_add(&adders[keys[j]], 1);
     }
     return 0;
 }
 
-static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
+static void assert_adders_of_each_key(const atomic_uchar *adders, unsigned least, unsigned most)
 {
     uint64_t repeated = 0;
     for (uint32_t key = 0; key < SAME; key++) {
-        assert_in_range(told[key], least, most);
-        repeated += told[key] > 1;
+        assert_in_range(adders[key], least, most);
+        repeated += adders[key] > 1;
     }
     print_message("%llu keys were new to more than one\n", (unsigned long long)repeated);
 }
 
 /* L7. */
-TEST_IN_DIR(every_key_is_new_to_somebody)
+TEST_IN_DIR(every_key_is_new_to_at_least_one_adder)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
-        atomic_uchar *told = shared_memory(SAME);
+        atomic_uchar *adders = shared_memory(SAME);
         make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
         workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter", 0, NULL,
-                                       add_same_keys, told });
-        assert_told(told, 1, groups[i].processes * groups[i].threads);
-        release_shared_memory(told, SAME);
+                                       add_same_keys, adders });
+        assert_adders_of_each_key(adders, 1, groups[i].processes * groups[i].threads);
+        release_shared_memory(adders, SAME);
     }
 }
 
@@ -163,13 +163,13 @@ TEST_IN_DIR(every_key_is_new_to_somebody)
 TEST_IN_DIR(every_key_is_new_to_exactly_one_of_exact_adders)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
-        atomic_uchar *told = shared_memory(SAME);
+        atomic_uchar *adders = shared_memory(SAME);
         make_filter(BLOOMFILE_LAYOUT_BLOCKED, SAME, 1e-9);
         workers_run(&(struct workers){ groups[i].processes, groups[i].threads, "filter",
                                        BLOOMFILE_OPEN_ADD_EXACT, NULL, add_same_keys_in_batches,
-                                       told });
-        assert_told(told, 1, 1);
-        release_shared_memory(told, SAME);
+                                       adders });
+        assert_adders_of_each_key(adders, 1, 1);
+        release_shared_memory(adders, SAME);
         bloomfile_filter *f;
         assert_error(bloomfile_open(&f, "filter", 0), 0);
         assert_int_equal(info_of(f).keys, SAME);

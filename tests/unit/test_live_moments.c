@@ -51,7 +51,7 @@ ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean)
 }
 
 /* L13. */
-ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that)
+ON_NEW_FILTER(writer_that_fails_to_join_does_not_keep_the_file_unclean)
 {
     bloomfile_filter *f;
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -75,7 +75,7 @@ static int fail_to_join(bloomfile_filter *inherited)
     return error;
 }
 
-ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way)
+ON_NEW_FILTER(child_that_failed_to_join_does_not_block_a_seal)
 {
     int ready[2], go[2];
     char byte;
@@ -144,7 +144,7 @@ ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both)
 }
 
 /* The joining writer holds byte 0 already when the last writer leaves. */
-ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins)
+ON_NEW_FILTER(no_count_is_lost_when_a_writer_joins_as_the_last_one_leaves)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
@@ -233,7 +233,7 @@ ON_NEW_FILTER(a_writer_ends_up_in_the_new_file)
     bloomfile_close(new);
 }
 
-ON_NEW_FILTER(a_sealed_file_in_its_place_is_told)
+ON_NEW_FILTER(open_returns_esealed_if_a_sealed_file_replaces_the_live_file)
 {
     replacement = "new";
     assert_error(publish_filter("new", 0, LIVE_KEYS), 0);

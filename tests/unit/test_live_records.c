@@ -538,7 +538,7 @@ ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written)
     bloomfile_close(f);
 }
 
-ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key)
+ON_NEW_FILTER(writer_that_cannot_record_its_leaving_loses_no_key)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -563,7 +563,7 @@ static void assert_poisoned_twice(uint64_t after)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
-ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with)
+ON_NEW_FILTER(syncs_leave_two_sequences_for_poisoning)
 {
     for (unsigned left = 4; left < 9; left++) {
         if (left > 4) {
@@ -629,7 +629,7 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
 }
 
 /* L11. */
-ON_NEW_FILTER(commits_keep_what_they_do_not_know)
+ON_NEW_FILTER(commits_keep_unknown_fields)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -644,7 +644,7 @@ ON_NEW_FILTER(commits_keep_what_they_do_not_know)
 }
 
 /* It has a meaning only in layers; there it is always kept. */
-ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown)
+ON_NEW_FILTER(commit_outside_of_a_series_does_not_copy_the_successor_bit)
 {
     set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -656,7 +656,7 @@ ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown)
 }
 
 /* L11, L24. */
-ON_NEW_FILTER(sealing_in_place_keeps_it_too)
+ON_NEW_FILTER(sealing_in_place_keeps_unknown_fields)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -667,7 +667,7 @@ ON_NEW_FILTER(sealing_in_place_keeps_it_too)
     assert_unknown_kept("filter", 1, 0);
 }
 
-ON_NEW_FILTER(copies_do_not_have_it)
+ON_NEW_FILTER(copies_and_rescues_drop_unknown_fields)
 {
     fill_what_is_unknown();
     bloomfile_filter *f = opened("filter", 0);

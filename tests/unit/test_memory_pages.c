@@ -231,7 +231,7 @@ static int error_with_limit(rlim_t limit, unsigned flags)
     return WEXITSTATUS(status);
 }
 
-TEST_IN_DIR(what_must_not_be_locked_is_not_opened)
+TEST_IN_DIR(open_fails_if_pages_may_not_be_locked)
 {
     write_filter();
     if (error_with_limit(PAGE, 0) == 255)
@@ -242,7 +242,7 @@ TEST_IN_DIR(what_must_not_be_locked_is_not_opened)
     assert_error(error_with_limit(PAGE, PREFAULT | COPY), 0);
 }
 
-TEST_IN_DIR(what_fails_is_told)
+TEST_IN_DIR(failed_prefault_lock_or_copy_returns_its_error)
 {
     static const struct {
         unsigned flags;
@@ -312,7 +312,7 @@ TEST_IN_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error)
 
 /* ---- the file gets shorter */
 
-TEST_IN_DIR(a_truncated_file_is_told_and_no_signal)
+TEST_IN_DIR(truncated_file_is_reported_without_a_signal)
 {
     static const int refusals[] = { 0, EINVAL }; /* MADV_POPULATE works, or is unknown */
     for (size_t i = 0; i < ROWS(refusals); i++) {

@@ -466,7 +466,7 @@ TEST(a_body_computed_elsewhere_becomes_the_same_filter)
         }
 }
 
-TEST(an_estimate_is_the_capacity_if_none_is_told)
+TEST(assemble_without_capacity_uses_the_number_of_keys)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 51200);
     build_params("built", params, 0, 3000);
@@ -520,7 +520,7 @@ TEST(a_body_that_cannot_be_is_refused)
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 1), 0);
 }
 
-TEST(a_body_without_ones_has_no_keys)
+TEST(body_of_zeros_has_no_keys)
 {
     static const uint8_t body[512] = { 0 };
     for (size_t l = 0; l < ROWS(layouts); l++) {

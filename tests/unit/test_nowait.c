@@ -119,7 +119,7 @@ TEST_WITH(files_in_memory_get_the_answers_of_other_lookups, start, leave_temp_di
     }
 }
 
-TEST_WITH(an_image_within_a_file_does_too, start, leave_temp_dir)
+TEST_WITH(image_within_a_file_answers_like_other_lookups, start, leave_temp_dir)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const struct bytes image = image_of(layouts[l]);
@@ -134,7 +134,7 @@ TEST_WITH(an_image_within_a_file_does_too, start, leave_temp_dir)
     }
 }
 
-TEST_WITH(sealed_series_do_too, start, leave_temp_dir)
+TEST_WITH(sealed_series_answers_like_other_lookups, start, leave_temp_dir)
 {
     const struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, KEYS + 5000);
     write_file("series", image.data, image.size);
@@ -179,7 +179,7 @@ TEST_WITH(without_the_flag_every_answer_is_maybe, start, leave_temp_dir)
     bloomfile_close(f);
 }
 
-TEST_WITH(what_the_kernel_refuses_or_lacks_is_maybe, start, leave_temp_dir)
+TEST_WITH(nowait_lookup_answers_maybe_if_its_system_call_fails, start, leave_temp_dir)
 {
     static const int failures[] = { EAGAIN, EOPNOTSUPP, EIO, ENOSYS, 0 };
     for (size_t l = 0; l < ROWS(layouts); l++)

@@ -96,7 +96,7 @@ static void assert_not_opened(const char *path, unsigned flags, int error)
     assert_null(f);
 }
 
-TEST_IN_DIR(what_is_no_regular_file_is_refused_without_waiting)
+TEST_IN_DIR(files_that_are_not_regular_are_refused_without_waiting)
 {
     make_pipe("fifo", 0666);
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -173,7 +173,7 @@ TEST_IN_DIR(extra_bytes_at_the_end_are_refused)
     free(image.data);
 }
 
-TEST_IN_DIR(a_damaged_body_is_refused_at_once_only_if_asked)
+TEST_IN_DIR(open_refuses_a_damaged_body_only_with_verify_full)
 {
     struct bytes image = image_from(in_file);
     image.data[IN_FILE + 5000] ^= 0x20;

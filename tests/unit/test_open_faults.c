@@ -131,7 +131,7 @@ static int expected(int (*open_it)(bloomfile_filter **f), struct faults faults)
     return does_without(open_it, &faults) ? 0 : faults.error;
 }
 
-TEST(whichever_call_fails_its_error_is_told)
+TEST(each_failed_call_fails_the_open_with_its_error)
 {
     static const struct {
         enum fault_call call;
@@ -191,7 +191,7 @@ TEST(short_reads_are_continued)
     }
 }
 
-TEST(a_file_that_shrinks_meanwhile_is_truncated)
+TEST(file_that_shrinks_during_open_is_truncated)
 {
     for (size_t o = 0; o < 3; o++)
         for (size_t end = 1; end < IN_FILE; end += 100)
@@ -200,7 +200,7 @@ TEST(a_file_that_shrinks_meanwhile_is_truncated)
 }
 
 /* R4, R6. */
-TEST(a_live_file_is_refused_if_the_boot_cannot_be_told)
+TEST(live_file_is_refused_if_the_boot_identity_is_unknown)
 {
     bloomfile_filter *f;
     static const char *const texts[] = { "01234567-89ab", "0123456:-89ab-cdef-0123-456789abcdef",
@@ -330,7 +330,7 @@ TEST(hints_may_be_refused)
     assert_error(open_with(open_live, once(ON_madvise, 1, EINVAL)), 0);
 }
 
-TEST(it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at)
+TEST(filter_whose_path_cannot_be_looked_up_is_not_stale)
 {
     bloomfile_filter *f;
     assert_error(bloomfile_open(&f, "filter", 0), 0);

@@ -104,7 +104,7 @@ TEST(flags_of_opening_are_none_of_finishing)
     assert_error(bloomfile_open(&f, "never", BLOOMFILE_TO_REPLACE), BLOOMFILE_EFLAGS);
 }
 
-TEST(minus_zero_is_no_rate)
+TEST(rate_of_minus_zero_counts_as_unset)
 {
     struct bloomfile_info info =
         built((struct bloomfile_params){ .fpr = -0.0, .bits = 512, .hashes = 6 }, 10);
@@ -170,7 +170,7 @@ TEST(the_first_key_may_decide_what_all_keys_are)
     free(image.data);
 }
 
-TEST(what_is_not_said_is_derived)
+TEST(unset_parameters_are_derived)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);

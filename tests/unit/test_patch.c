@@ -269,7 +269,7 @@ TEST(nothing_follows_the_last_edit)
 }
 
 /* All needed edits are there, so the header is the same. */
-TEST(what_is_wrong_behind_the_last_edit_is_refused)
+TEST(invalid_bytes_after_the_last_edit_are_refused)
 {
     static const struct {
         size_t size;

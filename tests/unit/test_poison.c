@@ -179,7 +179,7 @@ ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record)
 }
 
 /* L11. */
-ON_NEW_FILTER(what_others_do_with_a_poisoned_file_leaves_it_poisoned)
+ON_NEW_FILTER(other_writers_leave_a_poisoned_file_poisoned)
 {
     assert_error(open_other(), 0);
     add_digests_of(other, LIVE_KEYS, LIVE_KEYS + 50);
@@ -279,17 +279,17 @@ static void assert_doubts_after(int (*run)(void), struct faults faults, struct f
 }
 
 /* L17. */
-ON_NEW_FILTER(a_poisoning_that_cannot_be_written_is_written_at_the_close)
+ON_NEW_FILTER(failed_poisoning_is_written_at_close)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
-ON_NEW_FILTER(so_is_that_of_a_record)
+ON_NEW_FILTER(failed_poisoning_after_a_lost_record_is_written_at_close)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 2, EIO), from_then_on(ON_pwrite64, 3, EIO));
 }
 
-ON_NEW_FILTER(so_is_that_of_a_sealer)
+ON_NEW_FILTER(poisoning_of_a_sealer_is_written_at_close)
 {
     assert_doubts_after(seal_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
@@ -299,7 +299,7 @@ ON_NEW_FILTER(a_poisoning_that_cannot_be_synced_is_known_to_all)
     assert_doubts_after(sync_writer, from_then_on(ON_msync, 1, EIO), (struct faults){ 0 });
 }
 
-ON_NEW_FILTER(a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock)
+ON_NEW_FILTER(failed_body_write_is_remembered_if_the_lock_fails)
 {
     assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), once(ON_fcntl64, 3, ENOLCK));
 }

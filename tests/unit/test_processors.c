@@ -88,7 +88,7 @@ TEST_WITH(kernels_of_other_layouts_need_more_of_avx512, remember, restore)
     }
 }
 
-TEST_WITH(the_fastest_of_ribbon_counts_ones_in_vectors, remember, restore)
+TEST_WITH(avx512_ribbon_kernel_needs_each_of_its_processor_features, remember, restore)
 {
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, AVX512VPOPCNTDQ };
     for (size_t i = 0; i < ROWS(needed); i++) {

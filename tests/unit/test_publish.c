@@ -66,7 +66,7 @@ TEST_IN_DIR(a_new_file_has_the_permissions_of_the_umask)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-TEST_IN_DIR(an_existing_file_is_kept_unless_told_otherwise)
+TEST_IN_DIR(publish_keeps_an_existing_file_without_to_replace)
 {
     write_file("old", "old content", 11);
     assert_error(publish_filter("old", 0, 10), EEXIST);
@@ -213,7 +213,7 @@ TEST_IN_DIR(a_replacement_gets_no_list_from_its_folder)
 }
 
 /* The new file cannot name the users and the group that had access, so they lose it. */
-TEST_IN_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that)
+TEST_IN_DIR(lost_group_drops_the_access_control_list_and_grants_nothing)
 {
     uint8_t list[100];
     set_mode(".", 0777);
@@ -231,7 +231,7 @@ TEST_IN_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that)
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0700);
 }
 
-TEST_IN_DIR(who_had_less_by_the_group_than_others_does_not_gain)
+TEST_IN_DIR(members_of_a_lost_group_gain_no_permissions)
 {
     set_mode(".", 0777);
     write_file("old", "", 0);

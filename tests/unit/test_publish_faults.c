@@ -55,11 +55,11 @@ static bool is_spared(const struct scenario *s, enum fault_call call, unsigned n
     return (call == ON_open64 && nth == 1) || (call == ON_openat64 && nth == count && is_local());
 }
 
-static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(void **state)
+static void each_failed_call_returns_its_error_and_the_file_is_old_or_new(void **state)
 {
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
     for (size_t s = 0; s < SCENARIOS; s++) {
-        assert_told(&scenarios[s], (struct faults){ 0 }, 0);
+        assert_returns(&scenarios[s], (struct faults){ 0 }, 0);
         unsigned count[FAULT_CALL_COUNT];
         for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
             count[call] = fault_calls((enum fault_call)call);
@@ -68,9 +68,9 @@ static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(vo
             for (const int *error = publishing[i].errors; *error != 0; error++) {
                 for (unsigned nth = 1; nth <= count[call]; nth++) {
                     const bool spared = is_spared(&scenarios[s], call, nth, *error, count[call]);
-                    assert_told(&scenarios[s], once(call, nth, *error), spared ? 0 : *error);
-                    assert_told(&scenarios[s], from_then_on(call, nth, *error),
-                                spared && count[call] == nth ? 0 : *error);
+                    assert_returns(&scenarios[s], once(call, nth, *error), spared ? 0 : *error);
+                    assert_returns(&scenarios[s], from_then_on(call, nth, *error),
+                                   spared && count[call] == nth ? 0 : *error);
                     failed[call]++;
                 }
             }
@@ -82,7 +82,7 @@ static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(vo
             assert_true(failed[publishing[i].call] > 0);
 }
 
-static void what_a_file_system_lacks_is_done_without(void **state)
+static void publish_succeeds_without_optional_file_system_features(void **state)
 {
     static const struct {
         enum fault_call call;
@@ -99,8 +99,9 @@ static void what_a_file_system_lacks_is_done_without(void **state)
         for (size_t i = 0; i < ROWS(rows); i++) {
             if (rows[i].call == ON_renameat2 && !has_links)
                 continue;
-            assert_told(&scenarios[s], once(rows[i].call, rows[i].nth, rows[i].error), 0);
-            assert_told(&scenarios[s], from_then_on(rows[i].call, rows[i].nth, rows[i].error), 0);
+            assert_returns(&scenarios[s], once(rows[i].call, rows[i].nth, rows[i].error), 0);
+            assert_returns(&scenarios[s], from_then_on(rows[i].call, rows[i].nth, rows[i].error),
+                           0);
         }
 }
 
@@ -111,37 +112,37 @@ static void without_unnamed_files_a_named_temporary_serves(void **state)
     static const int errors[] = { EOPNOTSUPP, EISDIR, ENOENT, EINVAL };
     for (size_t s = NEW; s <= REPLACEMENT; s++)
         for (size_t i = 0; i < ROWS(errors); i++)
-            assert_told(&scenarios[s], once(ON_openat64, 1, errors[i]), 0);
+            assert_returns(&scenarios[s], once(ON_openat64, 1, errors[i]), 0);
 }
 
 static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
 {
     const struct scenario *named = &scenarios[NEW_BY_NAME], *replace = &scenarios[REPLACEMENT];
-    assert_told(named, once(ON_openat64, 1, EEXIST), 0);
+    assert_returns(named, once(ON_openat64, 1, EEXIST), 0);
     /* A temporary file is removed only if it was linked; else it was renamed. */
     assert_int_equal(fault_calls(ON_unlinkat), fault_calls(ON_linkat));
-    assert_told(named, from_then_on(ON_openat64, 1, EEXIST), EEXIST);
+    assert_returns(named, from_then_on(ON_openat64, 1, EEXIST), EEXIST);
     assert_true(fault_calls(ON_openat64) > 10);
     assert_int_equal(fault_calls(ON_unlinkat), 0);
     if (!unnamed_files)
         return;
-    assert_told(replace, once(ON_linkat, 1, EEXIST), 0);
-    assert_told(replace, from_then_on(ON_linkat, 1, EEXIST), EEXIST);
+    assert_returns(replace, once(ON_linkat, 1, EEXIST), 0);
+    assert_returns(replace, from_then_on(ON_linkat, 1, EEXIST), EEXIST);
     assert_int_equal(fault_calls(ON_unlinkat), 0);
 }
 
 static void short_and_interrupted_writes_are_continued(void **state)
 {
     for (size_t s = 0; s < SCENARIOS; s++) {
-        assert_told(&scenarios[s], (struct faults){ .transfer_at_most = 1000 }, 0);
+        assert_returns(&scenarios[s], (struct faults){ .transfer_at_most = 1000 }, 0);
         assert_true(fault_calls(ON_pwrite64) > 20);
-        assert_told(&scenarios[s], once(ON_fallocate64, 1, EINTR), 0);
+        assert_returns(&scenarios[s], once(ON_fallocate64, 1, EINTR), 0);
         for (unsigned nth = 1; nth <= 3; nth++) {
             struct faults faults = once(ON_pwrite64, nth, EINTR);
             faults.transfer_at_most = 9999;
-            assert_told(&scenarios[s], faults, 0);
+            assert_returns(&scenarios[s], faults, 0);
             faults.error = ENOSPC;
-            assert_told(&scenarios[s], faults, ENOSPC);
+            assert_returns(&scenarios[s], faults, ENOSPC);
         }
     }
 }
@@ -149,8 +150,8 @@ static void short_and_interrupted_writes_are_continued(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new),
-        cmocka_unit_test(what_a_file_system_lacks_is_done_without),
+        cmocka_unit_test(each_failed_call_returns_its_error_and_the_file_is_old_or_new),
+        cmocka_unit_test(publish_succeeds_without_optional_file_system_features),
         cmocka_unit_test(without_unnamed_files_a_named_temporary_serves),
         cmocka_unit_test(a_temporary_s_name_that_is_taken_is_tried_anew),
         cmocka_unit_test(short_and_interrupted_writes_are_continued),

@@ -46,7 +46,7 @@ static void watch(const struct scenario *scenario)
 {
     watched = scenario;
     seen_old = seen_new = seen_temporary = shown_to_others = false;
-    assert_told(watched, (struct faults){ .at_each_call = look_at_target }, 0);
+    assert_returns(watched, (struct faults){ .at_each_call = look_at_target }, 0);
 }
 
 static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
@@ -60,7 +60,7 @@ static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
     }
 }
 
-static void what_replaces_a_private_file_is_private_from_the_start(void **state)
+static void replacement_of_a_private_file_is_private_from_the_start(void **state)
 {
     write_file("probe", "", 0);
     const bool has_modes = takes_mode("probe", 0600);
@@ -87,7 +87,7 @@ static void look_at_signals(enum fault_call call)
 static void a_bus_error_is_not_held(void **state)
 {
     for (size_t s = 0; s < SCENARIOS; s++)
-        assert_told(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
+        assert_returns(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
 }
 
 /* ---- other processes at the same path */
@@ -110,7 +110,7 @@ static void a_name_that_is_taken_in_the_last_moment_is_not_replaced(void **state
     for (size_t s = 0; s < SCENARIOS; s++) {
         if (scenarios[s].replace)
             continue;
-        assert_told(&scenarios[s], (struct faults){ .at_each_call = make_another_file }, EEXIST);
+        assert_returns(&scenarios[s], (struct faults){ .at_each_call = make_another_file }, EEXIST);
         assert_non_null(target_is_taken);
         target_is_taken = NULL;
     }
@@ -131,13 +131,13 @@ static void make_fifo(enum fault_call call)
     }
 }
 
-static void what_turns_into_a_fifo_meanwhile_is_not_replaced(void **state)
+static void path_that_becomes_a_fifo_during_publish_is_not_replaced(void **state)
 {
     make_pipe("pipe", 0666); /* not possible on every file system */
     assert_int_equal(unlink("pipe"), 0);
     for (size_t s = 0; s < SCENARIOS; s++) {
-        assert_told(&scenarios[s], (struct faults){ .at_each_call = make_fifo },
-                    BLOOMFILE_ENOTREGULAR);
+        assert_returns(&scenarios[s], (struct faults){ .at_each_call = make_fifo },
+                       BLOOMFILE_ENOTREGULAR);
         assert_non_null(target_is_taken);
         target_is_taken = NULL;
     }
@@ -147,10 +147,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
-        cmocka_unit_test(what_replaces_a_private_file_is_private_from_the_start),
+        cmocka_unit_test(replacement_of_a_private_file_is_private_from_the_start),
         cmocka_unit_test(a_bus_error_is_not_held),
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
-        cmocka_unit_test(what_turns_into_a_fifo_meanwhile_is_not_replaced),
+        cmocka_unit_test(path_that_becomes_a_fifo_during_publish_is_not_replaced),
     };
     return run_scenarios(tests, ROWS(tests));
 }

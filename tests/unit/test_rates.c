@@ -87,7 +87,7 @@ static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
 }
 
 /* Up to 2048 throws the rate is exact. Beyond that it is computed from the moments of the fill. */
-TEST(classic_rates_are_the_mean_over_the_ones)
+TEST(classic_rates_are_the_mean_over_the_number_of_set_bits)
 {
     static const unsigned cells[] = { 7, 64, 100, 1000, 4096 }, hashes[] = { 1, 2, 7, 20, 64 };
     for (size_t c = 0; c < ROWS(cells); c++) {

@@ -114,17 +114,17 @@ static void assert_one_ends_it(struct relay relay, const char *expected)
 
 static const char no_way[] = "relay: no way to go on\n";
 
-TEST_IN_DIR(of_two_that_fail_at_once_one_ends_the_program)
+TEST_IN_DIR(one_of_two_threads_that_fail_together_ends_the_program)
 {
     assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing }, no_way);
 }
 
-TEST_IN_DIR(the_one_that_has_halted_the_others_may_fail)
+TEST_IN_DIR(thread_that_halted_the_others_may_fail)
 {
     assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail }, no_way);
 }
 
-TEST_IN_DIR(a_file_that_shrinks_under_several_is_told_of_once)
+TEST_IN_DIR(file_that_shrinks_under_several_threads_is_reported_once)
 {
     for (int i = 0; i < ROUNDS; i++)
         assert_one_ends_it((struct relay){ .work = disk_fails, .finish = do_nothing },

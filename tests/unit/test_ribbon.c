@@ -173,7 +173,7 @@ TEST(every_kernel_finds_the_one_solution)
 
 /* 64 keys of the first group: at most 32 rows can move to the next group. If no row used one of
  * the slots, that would be 33 rows. */
-TEST(as_many_rows_go_on_as_can)
+TEST(kernels_solve_a_group_that_moves_the_most_rows)
 {
     enum {
         CROWD = 64
@@ -725,7 +725,7 @@ TEST(a_page_may_have_more_keys_than_its_head_can_tell)
     free(image.data);
 }
 
-TEST(what_needs_the_keys_is_refused)
+TEST(ribbon_filters_refuse_operations_that_need_the_keys)
 {
     struct bytes image = filter_of(ribbon, 100), made;
     bloomfile_filter *f = open_image(image, 0), *live;
@@ -769,7 +769,7 @@ TEST(what_needs_the_keys_is_refused)
     free(image.data);
 }
 
-TEST(k_is_none)
+TEST(ribbon_filters_have_no_number_of_hashes)
 {
     bloomfile_builder *b;
     const struct bloomfile_params params = { .struct_size = sizeof params,

@@ -196,7 +196,7 @@ static void look_from_outside(enum fault_call call)
 }
 
 /* R9. */
-TEST_IN_DIR(readers_go_on_and_writers_are_told_busy_or_sealed)
+TEST_IN_DIR(during_a_seal_readers_work_and_writers_get_busy_or_sealed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         make_live("filter", layouts[i]);
@@ -279,7 +279,7 @@ TEST_IN_DIR(counts_that_contradict_the_body_are_not_completed)
     assert_int_equal(unlink("filter"), 0);
 }
 
-TEST_IN_DIR(one_that_is_under_way_is_not_completed)
+TEST_IN_DIR(seal_in_progress_is_not_completed_by_another_process)
 {
     leave_torn(5);
     int sealer = open("filter", O_RDWR);
@@ -405,7 +405,7 @@ static void damage_live_record(void)
     change_file("filter", IN_FILE / 4 * 3, 0x01);
 }
 
-TEST_IN_DIR(what_others_did_before_the_lock_is_seen)
+TEST_IN_DIR(completion_reads_the_file_again_after_locking_it)
 {
     static const struct {
         void (*act)(void);
@@ -435,7 +435,7 @@ static void fork_before_the_write(enum fault_call call)
 }
 
 /* The child shares the open file description that holds the locks. */
-TEST_IN_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it)
+TEST_IN_DIR(child_forked_during_completion_keeps_no_locks)
 {
     leave_torn(0);
     assert_error(open_to_complete(fork_before_the_write), BLOOMFILE_ESEALED);
@@ -451,7 +451,7 @@ TEST_IN_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it)
     assert_int_equal(unlink("filter"), 0);
 }
 
-TEST_IN_DIR(whatever_fails_in_completing_it_can_be_completed_later)
+TEST_IN_DIR(failed_completion_of_a_seal_can_be_repeated)
 {
     static const struct {
         enum fault_call call;

@@ -171,7 +171,7 @@ TEST_IN_DIR(each_layer_is_twice_as_large_and_all_keep_the_rate)
     assert_int_equal(entries_in_dir(), 6);
 }
 
-TEST_IN_DIR(what_is_made_does_not_depend_on_batches_or_on_where)
+TEST_IN_DIR(batch_size_and_storage_do_not_change_a_series)
 {
     static const size_t batches[] = { 1, 7, 256, 5000 };
     struct bytes expected = { 0 };
@@ -340,7 +340,7 @@ TEST_IN_DIR(a_key_stays_for_its_generations)
     }
 }
 
-TEST_IN_DIR(what_is_there_begins_no_generation)
+TEST_IN_DIR(keys_already_present_do_not_begin_a_generation)
 {
     bloomfile_filter *f = create("same", 2);
     size_t new_keys = 0;
@@ -612,7 +612,7 @@ TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
 }
 
 /* The bit that marks a successor has no meaning there. */
-TEST_IN_DIR(an_unknown_flag_of_a_single_filter_stops_nobody)
+TEST_IN_DIR(successor_bit_of_a_single_filter_does_not_prevent_adds)
 {
     bool was_new;
     make_live("single", BLOOMFILE_LAYOUT_BLOCKED);
@@ -722,7 +722,7 @@ TEST_IN_DIR(an_add_that_finds_no_room_is_refused_and_loses_nothing)
 }
 
 /* A layer of the old series would make the new series invalid. */
-TEST_IN_DIR(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone)
+TEST_IN_DIR(growing_a_replaced_series_does_not_change_the_new_series)
 {
     uint64_t at = 0;
     int error = 0;
@@ -754,7 +754,7 @@ static void lose_name(unsigned how)
 }
 
 /* S11. A process that opens the name finds none of the keys, not even those in later layers. */
-TEST_IN_DIR(who_writes_to_a_series_that_lost_its_name_is_told)
+TEST_IN_DIR(sync_and_finish_report_a_series_that_lost_its_name)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
     for (size_t i = 0; i < ROWS(kinds); i++)
@@ -836,7 +836,7 @@ TEST_IN_DIR(new_layers_have_the_rights_of_the_first)
 }
 
 /* As if its creator was killed between the two steps. */
-TEST_IN_DIR(a_layer_without_the_mark_before_it_is_one_all_the_same)
+TEST_IN_DIR(empty_layer_whose_mark_is_missing_belongs_to_the_series)
 {
     bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -938,7 +938,7 @@ TEST_IN_DIR(a_mark_in_a_record_that_was_torn_stays)
 /* ---- operations that a series does not support */
 
 /* S13. */
-TEST_IN_DIR(what_needs_one_filter_refuses_a_series)
+TEST_IN_DIR(operations_on_single_filters_refuse_a_series)
 {
     make_grown("many");
     bloomfile_filter *f = opened("many", BLOOMFILE_OPEN_WRITE);

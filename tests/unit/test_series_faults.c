@@ -344,7 +344,7 @@ TEST_IN_DIR(a_rescue_has_the_layers_that_others_have_made)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(what_is_no_live_series_or_no_path_is_not_rescued)
+TEST_IN_DIR(rescue_needs_a_live_series_and_a_path)
 {
     bloomfile_filter *f = create("live", BLOOMFILE_SERIES_GROW), *s;
     add(f, 0, 2 * FIRST);

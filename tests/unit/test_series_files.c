@@ -190,7 +190,7 @@ TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
 
 /* ---- files */
 
-TEST_IN_DIR(a_sealed_series_is_no_layer)
+TEST_IN_DIR(sealed_series_is_refused_as_a_layer)
 {
     bloomfile_filter *f = create("grow", BLOOMFILE_SERIES_GROW, 3);
     assert_error(bloomfile_copy_sealed(TO_PATH("grow.3", 0), f, NULL), 0);
@@ -285,7 +285,7 @@ static void assert_in_the_way(uint32_t series, struct bytes file, const struct c
     free(next.data);
 }
 
-TEST_IN_DIR(what_is_not_the_next_layer_stays_and_stops_adds)
+TEST_IN_DIR(foreign_file_named_as_the_next_layer_is_kept_and_stops_adds)
 {
     static const struct change changes[] = {
         CHANGE(layer, 8, 2),    CHANGE(tag, 8, 1),    CHANGE(version, 4, 2),
@@ -356,7 +356,7 @@ TEST_IN_DIR(a_thousand_layers_are_the_most)
     free(layer.data);
 }
 
-TEST_IN_DIR(who_cannot_plan_the_next_layer_adds_nothing)
+TEST_IN_DIR(writer_that_cannot_plan_the_next_layer_adds_nothing)
 {
     static const struct {
         struct change change;
@@ -410,7 +410,7 @@ TEST_IN_DIR(a_rate_that_the_next_layer_cannot_reach_ends_a_series)
 }
 
 /* Linear counting cannot estimate its number of keys. */
-TEST_IN_DIR(a_body_without_a_zero_takes_keys_all_the_same)
+TEST_IN_DIR(body_with_all_bits_set_accepts_keys)
 {
     bloomfile_filter *f, *second;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -428,7 +428,7 @@ TEST_IN_DIR(a_body_without_a_zero_takes_keys_all_the_same)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_number_that_is_interrupted_is_asked_for_again)
+TEST_IN_DIR(interrupted_getrandom_is_retried)
 {
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
@@ -453,7 +453,7 @@ TEST_IN_DIR(without_an_identity_no_series_is_made)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-TEST_IN_DIR(why_there_is_no_memory_for_a_copy_is_told)
+TEST_IN_DIR(copy_to_memory_returns_the_error_of_memfd_create)
 {
     void *image;
     size_t size;
@@ -752,7 +752,7 @@ static int ask_whether_stale(const bloomfile_filter *f)
 }
 
 /* The layers that the handle had open before can be closed. */
-TEST_IN_DIR(a_question_that_was_answered_holds_no_layer_open)
+TEST_IN_DIR(check_is_stale_and_copy_hold_no_layer_open)
 {
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_check, ask_whether_stale,
                                                             save };
@@ -871,7 +871,7 @@ TEST_IN_DIR(a_child_that_cannot_open_a_layer_anew_does_not_grow)
 }
 
 /* The child never wrote to this layer, which was full when the parent opened it. */
-TEST_IN_DIR(a_child_that_is_told_of_a_failed_write_poisons_the_layer)
+TEST_IN_DIR(child_that_gets_a_write_error_poisons_the_layer)
 {
     need_wipe_on_fork();
     bloomfile_filter *other = create("series", BLOOMFILE_SERIES_GROW, 3),

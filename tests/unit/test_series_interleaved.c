@@ -302,7 +302,7 @@ static int add_keys(void)
 }
 
 /* S9. Keys that the layer refuses, because it has a successor by now, go to the successor. */
-TEST_IN_DIR(what_an_exact_adder_is_told_is_added_is_there)
+TEST_IN_DIR(keys_reported_as_added_by_an_exact_adder_are_present)
 {
     int (*const ways[])(void) = { add_key, add_keys };
     for (size_t i = 0; i < ROWS(ways); i++) {
@@ -341,7 +341,7 @@ static void take_newest_away(void)
     assert_int_equal(rename("series.1", "kept"), 0);
 }
 
-TEST_IN_DIR(a_sync_of_what_is_gone_says_so)
+TEST_IN_DIR(sync_of_a_removed_layer_returns_an_error)
 {
     begin(2, 0);
     make_one();
@@ -372,7 +372,7 @@ TEST_IN_DIR(a_sync_tells_of_older_layers_that_are_bad)
 }
 
 /* The number of its keys is unknown then. */
-TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
+TEST_IN_DIR(newest_layer_with_damaged_records_accepts_keys_but_no_sync)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     damage_records("series");
@@ -387,7 +387,7 @@ TEST_IN_DIR(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for)
     end();
 }
 
-TEST_IN_DIR(a_name_lost_to_a_newer_generation_is_no_error_of_finish)
+TEST_IN_DIR(finish_accepts_a_name_lost_to_a_newer_generation)
 {
     begin(2, 0);
     assert_error(add_key(), 0);
@@ -436,7 +436,7 @@ static int is_stale(void)
     return bloomfile_is_stale(reader);
 }
 
-TEST_IN_DIR(nor_when_one_is_made_while_it_is_asked)
+TEST_IN_DIR(series_is_not_stale_if_generations_are_made_during_the_check)
 {
     begin(2, 0);
     make_one();
@@ -451,7 +451,7 @@ TEST_IN_DIR(nor_when_one_is_made_while_it_is_asked)
 }
 
 /* Its writer may have died, or its disk may have failed: the series is still the same. */
-TEST_IN_DIR(nor_because_the_next_layer_cannot_be_opened)
+TEST_IN_DIR(growing_series_is_not_stale_if_its_next_layer_is_poisoned)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -489,7 +489,7 @@ static void put_file_in_the_way(void)
     write_file("series.1", "", 0);
 }
 
-TEST_IN_DIR(what_takes_the_next_name_meanwhile_stays)
+TEST_IN_DIR(file_that_takes_the_next_layer_s_name_is_kept)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
@@ -524,7 +524,7 @@ static void damage_records_of_first(void)
 }
 
 /* The first layer's mark must be on disk before a third layer is made. */
-TEST_IN_DIR(no_third_layer_follows_a_first_one_that_turns_bad)
+TEST_IN_DIR(no_third_layer_is_made_after_the_first_layer_turns_bad)
 {
     static void (*const acts[])(void) = { poison_first, damage_records_of_first };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
@@ -625,7 +625,7 @@ static int open_without_mark(struct faults faults)
     return error;
 }
 
-TEST_IN_DIR(who_cannot_set_a_missing_mark_does_not_open_the_series)
+TEST_IN_DIR(open_for_writing_fails_if_a_missing_mark_cannot_be_set)
 {
     assert_error(open_without_mark(once(ON_pwrite64, 1, EIO)), EIO);
     for (unsigned nth = 2; open_without_mark(once(ON_pwrite64, nth, EIO)) != 0; nth++)
@@ -638,7 +638,7 @@ TEST_IN_DIR(who_cannot_set_a_missing_mark_does_not_open_the_series)
 }
 
 /* Otherwise the mark could be on disk before the name of the next layer. */
-TEST_IN_DIR(nor_who_cannot_sync_the_folder_before)
+TEST_IN_DIR(open_for_writing_fails_if_the_folder_cannot_be_synced)
 {
     static const struct {
         enum fault_call call;
@@ -684,7 +684,7 @@ static void grow_and_be_killed(void)
 }
 
 /* The other process acts before the creator looks for more layers for the first time. */
-TEST_IN_DIR(who_creates_a_series_sets_the_mark_that_another_one_has_left_out)
+TEST_IN_DIR(creator_of_a_series_sets_a_mark_left_out_by_a_killed_writer)
 {
     faults_begin(&(struct faults){ 0 });
     assert_error(create_it(), 0);
@@ -786,7 +786,7 @@ TEST_IN_DIR(a_generation_goes_on_until_the_clock_tells_its_end)
     }
 }
 
-TEST_IN_DIR(a_generation_that_began_by_a_wrong_clock_ends_all_the_same)
+TEST_IN_DIR(generation_begun_by_a_wrong_clock_still_ends)
 {
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);

@@ -68,7 +68,7 @@ static void many_threads_count(void)
 
 #define WITH_SESSION(test) TEST_WITH(test, begin, end)
 
-WITH_SESSION(what_many_threads_count_is_taken_once)
+WITH_SESSION(counts_of_many_threads_are_taken_once)
 {
     const int64_t all = INT64_C(2) * THREADS;
     for (unsigned round = 0; round < 3; round++) {
@@ -129,7 +129,7 @@ WITH_SESSION(each_of_the_counts_counts)
 }
 
 /* Each kind of count is taken and given back alone. */
-WITH_SESSION(what_was_not_committed_is_given_back)
+WITH_SESSION(uncommitted_counts_are_given_back)
 {
     static const struct kernel_change changes[] = {
         { 1, 0, 0 }, { 0, 30, 0 }, { 0, 0, 200 }, { -1, -30, -200 }, { 0, 0, 0 }
@@ -192,7 +192,7 @@ static void *run_task(void *task)
 }
 
 /* Otherwise a reader would see them in both places, or in neither. */
-WITH_SESSION(nobody_looks_at_counts_while_others_move_them)
+WITH_SESSION(counts_are_moved_and_read_under_one_lock)
 {
     struct task tasks[] = { { .run = take_counts },
                             { .run = give_counts_back },
@@ -280,7 +280,7 @@ static bool keeps_out_who_wants_one(void)
 }
 
 /* L3. */
-WITH_SESSION(who_holds_a_stripe_keeps_out_other_threads)
+WITH_SESSION(holder_of_a_stripe_excludes_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     for (unsigned failing = 0; failing < 2; failing++) {
@@ -306,7 +306,7 @@ WITH_SESSION(who_holds_a_stripe_keeps_out_other_threads)
     close(fd);
 }
 
-WITH_SESSION(who_holds_all_stripes_keeps_out_other_threads)
+WITH_SESSION(holder_of_all_stripes_excludes_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_stripes(session, -1), EBADF);
@@ -322,7 +322,7 @@ WITH_SESSION(who_holds_all_stripes_keeps_out_other_threads)
     close(fd);
 }
 
-WITH_SESSION(who_removes_keeps_out_other_threads)
+WITH_SESSION(remover_excludes_other_threads)
 {
     const int fd = open("filter", O_RDWR | O_CLOEXEC);
     assert_error(session_lock_removal(session, -1), EBADF);

@@ -25,7 +25,7 @@ static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
     return best;
 }
 
-TEST(as_many_bits_as_said_keep_the_rate_and_fewer_do_not)
+TEST(computed_bits_keep_the_rate_and_fewer_bits_do_not)
 {
     static const uint64_t counts[] = { 1, 2, 100, 586, 1000000, 100000000000 };
     static const double rates[] = { 0.5, 0.01, 0.0001, 1e-6 };
@@ -45,7 +45,7 @@ TEST(as_many_bits_as_said_keep_the_rate_and_fewer_do_not)
     }
 }
 
-TEST(as_many_bits_as_said_keep_the_rate_for_given_hashes)
+TEST(computed_bits_keep_the_rate_for_given_hashes)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         for (uint32_t k = 1; k <= 20; k++) {
@@ -202,7 +202,7 @@ TEST(sizes_in_bytes_are_those_of_what_a_builder_makes)
             }
 }
 
-TEST(as_many_keys_as_said_keep_the_rate_and_one_more_does_not)
+TEST(computed_keys_keep_the_rate_and_one_more_key_does_not)
 {
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (uint32_t k = 0; k <= 7; k += 7) {

@@ -104,7 +104,7 @@ static void assert_added_fields(uint32_t incompat, const char *section)
                      bloomfile_fields(512, 0, fields, 0));
 }
 
-TEST(those_of_slices_and_layers_are_in_their_part)
+TEST(fields_of_slices_and_layers_are_in_their_own_section)
 {
     assert_added_fields(HEADER_INCOMPAT_LAYER, "2");
     assert_added_fields(HEADER_INCOMPAT_SLICE, "1");

@@ -28,7 +28,7 @@ static void report(void *context)
     pthread_barrier_wait(&m->all_there);
 }
 
-TEST(so_many_threads_work_at_once_and_only_the_caller_takes_signals)
+TEST(team_runs_all_threads_and_only_the_caller_takes_signals)
 {
     static const struct {
         unsigned asked, working;

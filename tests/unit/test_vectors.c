@@ -487,7 +487,7 @@ static int refusal_of(struct bytes image)
     return error;
 }
 
-TEST(what_the_text_refuses_is_refused)
+TEST(images_refused_by_the_specification_are_refused)
 {
     for_each_vector(line, "refused", 40)
     {

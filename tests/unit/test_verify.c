@@ -152,7 +152,7 @@ TEST(ones_beyond_m_are_found)
 }
 
 /* Bytes next to it in memory are ignored. */
-TEST(the_last_page_alone_tells_of_ones_beyond_m)
+TEST(last_page_check_finds_set_bits_beyond_m)
 {
     static const uint64_t page_counts[] = { 1, 2, 5000 };
     static uint8_t room[5 * PAGE];

@@ -84,7 +84,7 @@ TEST(a_sound_body_is_sound_and_all_of_it_is_known_to_be)
     }
 }
 
-TEST(the_first_bad_page_is_told_and_all_are_counted)
+TEST(first_bad_page_is_reported_and_all_bad_pages_are_counted)
 {
     static const uint64_t bad[] = { PAGES - 1, 4097, 4096, 4095, 2000, 1024, 1023, 1, 0 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -204,7 +204,7 @@ static void *look_up(void *argument)
     return found == KEYS ? NULL : argument;
 }
 
-TEST(lookups_go_on_meanwhile)
+TEST(lookups_continue_during_verification)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         uint8_t *byte = images[r].data + recipes[r].header_size + 3000 * PAGE;

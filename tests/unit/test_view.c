@@ -119,7 +119,7 @@ TEST(a_shape_keeps_the_rate)
 }
 
 /* From 1 KiB on, a body has whole blocks, as if that layout had been given. */
-TEST(a_shape_that_is_chosen_is_one_that_can_be_asked_for)
+TEST(chosen_shape_equals_that_of_the_explicit_layout)
 {
     static const double rates[] = { 0.3, 0.1, 0.05, 0.03, 0.01, 0.001 };
     for (uint64_t n = 2; n < 3000; n++) {
@@ -400,7 +400,7 @@ TEST(any_damage_answers_maybe)
 }
 
 /* Violations of compact.md in trailers with a correct checksum. */
-TEST(what_is_not_understood_answers_maybe)
+TEST(invalid_trailers_answer_maybe)
 {
     static const struct {
         size_t size; /* of the body */

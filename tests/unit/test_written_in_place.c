@@ -246,7 +246,7 @@ TEST_IN_DIR(sealed_file_written_in_place_is_reported)
     }
 }
 
-TEST_IN_DIR(without_statx_it_is_reported_too)
+TEST_IN_DIR(file_written_in_place_is_reported_without_statx)
 {
     no_statx = true;
     for (size_t way = 0; way < ROWS(ways); way++)
@@ -314,7 +314,7 @@ static void check_again(const bloomfile_filter *f)
     assert_int_equal(info_of(f).bad_pages, 0);
 }
 
-TEST_IN_DIR(another_mode_link_or_name_is_no_change)
+TEST_IN_DIR(changed_mode_or_name_is_not_a_changed_file)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
         for (size_t i = 0; i < ROWS(mapped); i++) {

@@ -70,7 +70,7 @@ int hash_spans(uint64_t seed, const struct bloomfile_spans *given, uint64_t *dig
     const int error = check_spans(&s);
     for (size_t i = 0; error == 0 && i < s.count; i++) {
         const uint64_t start = start_of(&s, i);
-        digests[i] = hash_key(seed, (const void *)((uintptr_t)s.base + start),
+        digests[i] = hash_key(seed, (const void *)((uintptr_t)s.base + (uintptr_t)start),
                               (size_t)(end_of(&s, i) - start));
     }
     return error;

@@ -52,7 +52,7 @@ int file_stat(int fd, struct stat *status)
 
 static struct timespec time_of(struct statx_timestamp time)
 {
-    return (struct timespec){ .tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec };
+    return (struct timespec){ .tv_sec = (time_t)time.tv_sec, .tv_nsec = time.tv_nsec };
 }
 
 /* False if the system lacks or forbids the call, and after errors, which stat() will report. */

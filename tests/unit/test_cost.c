@@ -22,8 +22,13 @@ struct cost {
     uint64_t heap, mapped, mappings, descriptors;
 };
 
-#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33) && !defined __SANITIZE_ADDRESS__ &&                 \
-    !defined __SANITIZE_THREAD__
+#if !defined __GLIBC_PREREQ || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HAS_MALLINFO2 0
+#else
+#define HAS_MALLINFO2 __GLIBC_PREREQ(2, 33)
+#endif
+
+#if HAS_MALLINFO2
 static uint64_t heap_in_use(void)
 {
     return mallinfo2().uordblks;

@@ -94,7 +94,13 @@ TEST(every_errno_has_a_name_and_the_text_of_the_c_locale)
         const bool known = strcmp(strerror(error), unknown) != 0 &&
                            strcmp(strerror(error), "No error information") != 0;
         assert_string_equal(bloomfile_strerror(error), known ? strerror(error) : "unknown error");
-#if defined __GLIBC_PREREQ && __GLIBC_PREREQ(2, 32)
+#if !defined __GLIBC_PREREQ
+#define HAS_NAMES_OF_ERRORS 0
+#else
+#define HAS_NAMES_OF_ERRORS __GLIBC_PREREQ(2, 32)
+#endif
+
+#if HAS_NAMES_OF_ERRORS
         const char *name = strerrorname_np(error);
         assert_string_equal(bloomfile_errname(error), name != NULL ? name : "UNKNOWN");
 #endif

@@ -148,10 +148,10 @@ func (s *session) digestsOf(path string) ([]uint64, error) {
 	}
 	digests := make([]uint64, len(keys))
 	for i, key := range keys {
-		if digests[i] = s.filter.Digest(key); s.digests || strings.HasSuffix(path, ".digests") {
-			if digests[i], err = strconv.ParseUint(string(key), 16, 64); err != nil {
-				return nil, err
-			}
+		if !s.digests && !strings.HasSuffix(path, ".digests") {
+			digests[i] = s.filter.Digest(key)
+		} else if digests[i], err = strconv.ParseUint(string(key), 16, 64); err != nil {
+			return nil, err
 		}
 	}
 	return digests, nil

@@ -200,7 +200,7 @@ impl Driver {
     }
 }
 
-/// The next output of SplitMix64.
+/// The next output of `SplitMix64`.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

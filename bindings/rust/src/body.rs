@@ -11,10 +11,9 @@ use std::vec::Vec;
 /// A body of zeros.
 pub(crate) fn empty(info: &Info) -> Result<Vec<u8>> {
     let size = body_size(info.layout, info.form, info.m);
-    let size = usize::try_from(size).map_err(|_| Error::Bits)?;
+    let size = usize::try_from(size).map_err(|_| Error::Memory)?;
     let mut body = Vec::new();
-    body.try_reserve_exact(size)
-        .map_err(|_| Error::Io(std::io::ErrorKind::OutOfMemory.into()))?;
+    body.try_reserve_exact(size).map_err(|_| Error::Memory)?;
     body.resize(size, 0);
     Ok(body)
 }

@@ -231,7 +231,7 @@ impl Builder {
     /// [`Error::Rate`], [`Error::Bits`], [`Error::HashCount`], [`Error::Capacity`],
     /// [`Error::KeyKind`], [`Error::Label`], [`Error::Slice`] or [`Error::Hash`] if a parameter is
     /// out of range or does not go with the others; [`Error::Unreachable`] if no size reaches the
-    /// rate; [`Error::Io`] if there is not enough memory.
+    /// rate; [`Error::Memory`].
     pub fn build(mut self) -> Result<Filter<'static>> {
         let mut digests = core::mem::take(&mut self.digests);
         let read = digests.len() as u64;
@@ -257,7 +257,7 @@ impl Builder {
         info.n = digests.len() as u64;
         let mut body = body::empty(&info)?;
         body::add(&mut body, &info, &digests)?;
-        Filter::from_sealed(seal(&info, &body)?)
+        Filter::from_sealed(&seal(&info, &body)?)
     }
 
     /// The header for so many distinct keys; of a slice, that of the whole.
@@ -335,11 +335,14 @@ impl Builder {
             return Err(Error::Bits);
         }
         let m = if self.layout.has_blocks() { m.next_multiple_of(512) } else { m };
-        Ok((m, match (self.layout, self.hashes) {
-            (Layout::Ribbon, _) => 0,
-            (_, Some(k)) => k,
-            (_, None) => choose_k(self.layout, keys, m),
-        }))
+        Ok((
+            m,
+            match (self.layout, self.hashes) {
+                (Layout::Ribbon, _) => 0,
+                (_, Some(k)) => k,
+                (_, None) => choose_k(self.layout, keys, m),
+            },
+        ))
     }
 }
 

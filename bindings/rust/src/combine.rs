@@ -66,7 +66,7 @@ impl Filter<'_> {
         output.apply(&mut info);
         info.m /= factor;
         let body = fold_body(self.body(), source, &info, factor)?;
-        Filter::from_sealed(seal(&info, &body)?)
+        Filter::from_sealed(&seal(&info, &body)?)
     }
 
     /// Makes a copy without the fields that this version does not know, in any form.
@@ -89,7 +89,7 @@ impl Filter<'_> {
         let mut info = source.clone();
         output.apply(&mut info);
         let body = fold_body(self.body(), source, &info, 1)?;
-        Filter::from_sealed(seal(&info, &body)?)
+        Filter::from_sealed(&seal(&info, &body)?)
     }
 
     /// Makes a classic filter of a counting filter.
@@ -109,10 +109,10 @@ impl Filter<'_> {
         info.layout = Layout::Classic;
         info.provenance |= PROJECTION;
         let mut body = body::empty(&info)?;
-        for (j, _) in counters(self.body()).enumerate().filter(|&(_, count)| count != 0) {
-            body[j / 8] |= 1 << (j % 8);
+        for (j, _) in counters(self.body()).filter(|&(_, count)| count != 0) {
+            body[(j / 8) as usize] |= 1 << (j % 8);
         }
-        Filter::from_sealed(seal(&info, &body)?)
+        Filter::from_sealed(&seal(&info, &body)?)
     }
 }
 
@@ -152,24 +152,27 @@ fn whole<'f>(filter: &'f Filter<'_>) -> Result<&'f Info> {
 
 /// What folding divides: blocks, or cells.
 fn units(info: &Info) -> u64 {
-    if info.layout.has_blocks() { info.m / 512 } else { info.m }
+    if info.layout.has_blocks() {
+        info.m / 512
+    } else {
+        info.m
+    }
 }
 
-/// The four-bit counters of a body.
-fn counters(body: &[u8]) -> impl Iterator<Item = u8> + '_ {
-    body.iter().flat_map(|byte| [byte & 15, byte >> 4])
+/// The four-bit counters of a body, with their numbers.
+fn counters(body: &[u8]) -> impl Iterator<Item = (u64, u8)> + '_ {
+    (0..).zip(body.iter().flat_map(|byte| [byte & 15, byte >> 4]))
 }
 
 /// The numbers of the one bits of a body.
-fn ones(body: &[u8]) -> impl Iterator<Item = usize> + '_ {
+fn ones(body: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let bits = |byte: u8| (0..8).filter(move |bit| byte >> bit & 1 != 0);
-    body.iter().enumerate().flat_map(move |(i, &byte)| bits(byte).map(move |bit| 8 * i + bit))
+    (0_u64..).zip(body).flat_map(move |(i, &byte)| bits(byte).map(move |bit| 8 * i + bit))
 }
 
 /// A body, folded by a factor that divides its units, in the form and with the m of `info`.
 fn fold_body(body: &[u8], source: &Info, info: &Info, factor: u64) -> Result<Vec<u8>> {
     let mut folded = body::empty(info)?;
-    let factor = factor as usize;
     if factor == 1 {
         let used = crate::info::bytes_needed(source.layout, source.m) as usize;
         folded[..used].copy_from_slice(&body[..used]);
@@ -178,17 +181,17 @@ fn fold_body(body: &[u8], source: &Info, info: &Info, factor: u64) -> Result<Vec
     match source.layout {
         Layout::Blocked | Layout::Ribbon => {
             let blocks = body[..(source.m / 8) as usize].chunks_exact(LINE);
-            for (i, block) in blocks.enumerate() {
-                unite_bits(&mut folded[i / factor * LINE..][..LINE], block);
+            for (i, block) in (0..).zip(blocks) {
+                unite_bits(&mut folded[(i / factor) as usize * LINE..][..LINE], block);
             }
         }
         Layout::Classic => {
             for bit in ones(body) {
-                folded[bit / factor / 8] |= 1 << (bit / factor % 8);
+                folded[(bit / factor / 8) as usize] |= 1 << (bit / factor % 8);
             }
         }
         Layout::Counting => {
-            for (j, count) in counters(body).enumerate().take(source.m as usize) {
+            for (j, count) in counters(body).take_while(|&(j, _)| j < source.m) {
                 add_to_counter(&mut folded, j / factor, count);
             }
         }
@@ -200,10 +203,10 @@ fn unite_bits(body: &mut [u8], other: &[u8]) {
     body.iter_mut().zip(other).for_each(|(byte, other)| *byte |= other);
 }
 
-fn add_to_counter(body: &mut [u8], j: usize, count: u8) {
-    let shift = j % 2 * 4;
-    let sum = (body[j / 2] >> shift & 15) + count;
-    body[j / 2] = body[j / 2] & !(15 << shift) | sum.min(15) << shift;
+fn add_to_counter(body: &mut [u8], j: u64, count: u8) {
+    let (byte, shift) = (&mut body[(j / 2) as usize], j % 2 * 4);
+    let sum = (*byte >> shift & 15) + count;
+    *byte = *byte & !(15 << shift) | sum.min(15) << shift;
 }
 
 fn merge(sources: &[&Filter<'_>], output: &Output, how: u32) -> Result<Filter<'static>> {
@@ -234,11 +237,15 @@ fn merge(sources: &[&Filter<'_>], output: &Output, how: u32) -> Result<Filter<'s
         Some(n) => (n, false),
         None => merged_n(&infos, &info, &body, how),
     };
-    Filter::from_sealed(seal(&info, &body)?)
+    Filter::from_sealed(&seal(&info, &body)?)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+    if b == 0 {
+        a
+    } else {
+        gcd(b, a % b)
+    }
 }
 
 /// Whether bodies of these images can be compared bit by bit, once they are folded.
@@ -248,7 +255,11 @@ pub(crate) fn check_alike(infos: &[&Info]) -> Result<()> {
     }
     let all = |alike: fn(&Info, &Info) -> bool, error: Error| {
         let alike = infos.windows(2).all(|pair| alike(pair[0], pair[1]));
-        if alike { Ok(()) } else { Err(error) }
+        if alike {
+            Ok(())
+        } else {
+            Err(error)
+        }
     };
     all(|a, b| a.layout == b.layout, Error::DifferentLayout)?;
     all(hash_alike, Error::DifferentHash)?;
@@ -299,7 +310,7 @@ fn merge_body(merged: &mut [u8], body: &[u8], layout: Layout, how: u32) {
     if how == INTERSECTION {
         merged.iter_mut().zip(body).for_each(|(byte, other)| *byte &= other);
     } else if layout == Layout::Counting {
-        counters(body).enumerate().for_each(|(j, count)| add_to_counter(merged, j, count));
+        counters(body).for_each(|(j, count)| add_to_counter(merged, j, count));
     } else {
         unite_bits(merged, body);
     }

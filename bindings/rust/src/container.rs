@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! The bytes that hold an image: borrowed, owned or mapped.
 
-#[cfg(feature = "std")]
-use crate::error::Result;
-use alloc::boxed::Box;
+use crate::aligned::Aligned;
+use crate::error::{Error, Result};
 use core::ops::Deref;
 #[cfg(feature = "std")]
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 #[derive(Debug)]
 pub(crate) enum Container<'a> {
     Borrowed(&'a [u8]),
-    Owned(Box<[u8]>),
+    Owned(Aligned),
     #[cfg(feature = "mmap")]
     Mapped(crate::mapping::Mapping),
 }
@@ -30,9 +29,17 @@ impl Deref for Container<'_> {
     }
 }
 
-#[cfg(feature = "std")]
 impl Container<'static> {
+    pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self> {
+        Aligned::copy_of(bytes).map(Container::Owned).ok_or(Error::Memory)
+    }
+
+    #[cfg(feature = "std")]
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        Ok(Container::Owned(std::fs::read(path)?.into_boxed_slice()))
+        let mut file = File::open(path)?;
+        let size = usize::try_from(file.metadata()?.len()).map_err(|_| Error::Memory)?;
+        let mut bytes = Aligned::zeros(size).ok_or(Error::Memory)?;
+        file.read_exact(&mut bytes)?;
+        Ok(Container::Owned(bytes))
     }
 }

@@ -17,6 +17,8 @@ macro_rules! errors {
             Feature(u32),
             /// `BLOOMFILE_EPAGE`: a page of the body is damaged; the lowest one, counted from 0.
             Page(u64),
+            /// There is not enough memory.
+            Memory,
             /// A call of the operating system failed.
             #[cfg(feature = "std")]
             Io(std::io::Error),
@@ -30,6 +32,7 @@ macro_rules! errors {
                     $(Error::$variant => $name,)*
                     Error::Feature(_) => "BLOOMFILE_EFEATURE",
                     Error::Page(_) => "BLOOMFILE_EPAGE",
+                    Error::Memory => "-",
                     #[cfg(feature = "std")]
                     Error::Io(_) => "-",
                 }
@@ -42,6 +45,7 @@ macro_rules! errors {
                     $(Error::$variant => f.write_str($text),)*
                     Error::Feature(bit) => write!(f, "unknown feature or kind of keys (bit {bit})"),
                     Error::Page(page) => write!(f, "page {page} is damaged"),
+                    Error::Memory => f.write_str("not enough memory"),
                     #[cfg(feature = "std")]
                     Error::Io(error) => error.fmt(f),
                 }

@@ -25,8 +25,7 @@ impl Fault {
             Error::Page(page) => *page as usize + FIRST_PAGE,
             _ => BODY,
         };
-        let _first_stays =
-            self.0.compare_exchange(NONE, code, Ordering::AcqRel, Ordering::Acquire);
+        let _first_stays = self.0.compare_exchange(NONE, code, Ordering::AcqRel, Ordering::Acquire);
     }
 
     pub(crate) fn get(&self) -> Option<Error> {

@@ -8,29 +8,16 @@ use crate::hash::{digest, HashName, XXH3};
 #[cfg(feature = "std")]
 use crate::image::Image;
 use crate::info::{Info, KeyKind, Layout};
+use crate::kernel::Fast;
 use crate::part::Part;
 use crate::series::parse_all;
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::path::Path;
 
-/// How many keys are hashed before they are looked up.
+/// How many keys of a batch are looked up at a time.
 const BATCH: usize = 256;
-/// How many lookups are fetched before they are done, in layouts other than blocked.
-const FETCHED: usize = 64;
-
-/// How a filter answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// A single image of the layout blocked, the fastest way.
-    Blocked,
-    /// Any other image, and series.
-    General,
-    /// No function that makes the digests was stated, or a wrong one: every answer is *maybe*.
-    Unnamed,
-}
 
 /// A sealed filter, slice of a filter, or sealed series.
 ///
@@ -40,7 +27,7 @@ enum Mode {
 /// that a lookup needs it. A damaged page answers *maybe*, and [`Filter::error`] reports it.
 #[derive(Debug)]
 pub struct Filter<'a> {
-    mode: Mode,
+    fast: Fast,
     /// Whether the keys are hashed by an application, and only digests can be looked up.
     application: bool,
     seed: u64,
@@ -81,22 +68,16 @@ impl<'a> Filter<'a> {
         Self::new(Container::Borrowed(image), true)
     }
 
-    /// Opens the image, or sealed series, that a vector holds.
+    /// Copies the image, or sealed series, that fills a slice, and opens the copy.
+    ///
+    /// The copy begins at the start of a cache line, so lookups are faster than in bytes that do
+    /// not.
     ///
     /// # Errors
     ///
-    /// As [`Filter::from_bytes`].
-    pub fn from_vec(image: Vec<u8>) -> Result<Filter<'static>> {
-        Filter::new(Container::Owned(image.into_boxed_slice()), false)
-    }
-
-    /// As [`Filter::from_vec`], even if the keys were hashed by an application.
-    ///
-    /// # Errors
-    ///
-    /// As [`Filter::from_bytes_any_hash`].
-    pub fn from_vec_any_hash(image: Vec<u8>) -> Result<Filter<'static>> {
-        Filter::new(Container::Owned(image.into_boxed_slice()), true)
+    /// As [`Filter::from_bytes`], and [`Error::Memory`].
+    pub fn copy_of(image: &[u8]) -> Result<Filter<'static>> {
+        Filter::new(Container::copy_of(image)?, false)
     }
 
     pub(crate) fn new(container: Container<'a>, applications: bool) -> Result<Self> {
@@ -106,7 +87,7 @@ impl<'a> Filter<'a> {
         let info = &first.image.info;
         let application = info.hash.id != XXH3;
         let mut filter = Filter {
-            mode: Mode::Unnamed,
+            fast: Fast::none(),
             application,
             seed: info.seed,
             rest: images.collect(),
@@ -121,10 +102,23 @@ impl<'a> Filter<'a> {
         Ok(filter)
     }
 
+    /// Answers from now on.
+    #[allow(unsafe_code)] // `Fast` keeps a pointer to the container.
     fn trust_hash(&mut self) {
-        let blocked = self.first.image.info.layout == Layout::Blocked && self.rest.is_empty();
-        self.mode = if blocked { Mode::Blocked } else { Mode::General };
         self.hash_error = None;
+        if self.first.image.info.layout == Layout::Blocked && self.rest.is_empty() {
+            let blocks = self.first.blocks_in(&self.container);
+            // SAFETY: the filter owns or borrows the container as long as it lives. Its bytes stay
+            // where they are if the filter moves: they are borrowed, mapped, or in a vector.
+            self.fast = unsafe { Fast::new(&blocks, self.first.level()) };
+        }
+    }
+
+    /// Answers *maybe* from now on.
+    fn distrust_hash(&mut self, error: fn() -> Error) -> Result<()> {
+        self.fast = Fast::none();
+        self.hash_error = Some(error);
+        Err(error())
     }
 
     /// States which function makes the digests that will be looked up.
@@ -138,14 +132,11 @@ impl<'a> Filter<'a> {
     /// answer is *maybe* then, until the right name is stated.
     pub fn state_hash(&mut self, name: HashName) -> Result<()> {
         let own = self.first.image.info.hash;
-        self.mode = Mode::Unnamed;
         if own.id != name.id {
-            self.hash_error = Some(|| Error::Hash);
-            return Err(Error::Hash);
+            return self.distrust_hash(|| Error::Hash);
         }
         if own.self_test != name.self_test {
-            self.hash_error = Some(|| Error::SelfTest);
-            return Err(Error::SelfTest);
+            return self.distrust_hash(|| Error::SelfTest);
         }
         self.trust_hash();
         Ok(())
@@ -175,22 +166,25 @@ impl<'a> Filter<'a> {
     #[inline]
     #[must_use]
     pub fn contains_digest(&self, digest: u64) -> bool {
-        match self.mode {
-            Mode::Blocked => self.first.blocked_maybe(&self.container, digest, &self.fault),
-            Mode::General => self.any_part(digest),
-            Mode::Unnamed => true,
+        match self.fast.look_up(digest) {
+            Some((_, true)) => true,
+            Some((block, false)) if self.first.is_right_block(block) => false,
+            _ => self.any_part(digest),
         }
     }
 
+    /// Lookups in pages that were not checked yet, and in images of other layouts.
+    #[inline(never)]
     fn any_part(&self, digest: u64) -> bool {
-        self.parts().any(|part| part.maybe(&self.container, digest, &self.fault))
+        let maybe = |part: &Part| part.maybe(&self.container, digest, &self.fault);
+        self.hash_error.is_some() || maybe(&self.first) || self.rest.iter().any(maybe)
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
-    /// Whether text may be in the set. The filter must be one of text.
+    /// Whether text may be in the set. Its keys must be text.
     ///
     /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z.
     ///
@@ -208,7 +202,7 @@ impl<'a> Filter<'a> {
         Ok(self.contains(key.as_bytes()))
     }
 
-    /// Whether an integer may be in the set. The filter must be one of integers.
+    /// Whether an integer may be in the set. Its keys must be integers.
     ///
     /// Integers of every width are one kind: convert a `u64` with `as i64`.
     ///
@@ -220,7 +214,7 @@ impl<'a> Filter<'a> {
         Ok(self.contains(&key.to_le_bytes()))
     }
 
-    /// Whether a record may be in the set. The filter must be one of records of its size.
+    /// Whether a record may be in the set. Its keys must be records of this size.
     ///
     /// # Errors
     ///
@@ -262,28 +256,22 @@ impl<'a> Filter<'a> {
     /// If the two slices differ in length.
     pub fn contains_digests(&self, digests: &[u64], answers: &mut [bool]) -> usize {
         assert_eq!(digests.len(), answers.len(), "one answer for each digest");
-        let container = &self.container;
-        match self.mode {
-            Mode::Blocked => self.first.blocked_many(container, digests, answers, &self.fault),
-            Mode::General => {
-                let batches = digests.chunks(FETCHED).zip(answers.chunks_mut(FETCHED));
-                batches.for_each(|(digests, answers)| self.fetched(digests, answers));
-            }
-            Mode::Unnamed => answers.fill(true),
+        if self.hash_error.is_some() {
+            answers.fill(true);
+        } else {
+            self.first.many(&self.container, digests, answers, &self.fault);
+            self.rest.iter().for_each(|part| self.add_answers(part, digests, answers));
         }
         answers.iter().filter(|&&answer| answer).count()
     }
 
-    /// Looks up a few digests, whose bytes are fetched first.
-    fn fetched(&self, digests: &[u64], answers: &mut [bool]) {
-        for &digest in digests {
-            self.parts().for_each(|part| part.prefetch(&self.container, digest));
-        }
-        for &digest in digests {
-            self.first.prefetch_second(&self.container, digest);
-        }
-        for (&digest, answer) in digests.iter().zip(answers) {
-            *answer = self.any_part(digest);
+    /// Looks up digests in one more layer.
+    fn add_answers(&self, part: &Part, digests: &[u64], answers: &mut [bool]) {
+        let mut more = [false; BATCH];
+        for (digests, answers) in digests.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let more = &mut more[..digests.len()];
+            part.many(&self.container, digests, more, &self.fault);
+            answers.iter_mut().zip(more).for_each(|(answer, more)| *answer |= *more);
         }
     }
 
@@ -294,8 +282,7 @@ impl<'a> Filter<'a> {
     /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages go on. [`Error::Body`]
     /// if a body contradicts its header: all its answers are *maybe*. [`Error::Changed`] if a page
     /// that was right is now wrong, as in a mapped file that was written to: all answers are
-    /// *maybe*, and earlier answers may have been wrong. Of a series, the error of its first
-    /// damaged layer.
+    /// *maybe*, and earlier answers may have been wrong. A series reports its first damaged layer.
     pub fn verify(&self) -> Result<()> {
         self.parts().map(|part| self.verify_part(part)).fold(Ok(()), Result::and)
     }
@@ -368,16 +355,6 @@ impl<'a> Filter<'a> {
     pub fn to_vec(&self) -> Vec<u8> {
         self.container.to_vec()
     }
-
-    /// The filter with a copy of its bytes, if they are borrowed or mapped.
-    #[must_use]
-    pub fn into_owned(self) -> Filter<'static> {
-        let bytes: Box<[u8]> = match self.container {
-            Container::Owned(bytes) => bytes,
-            other => other.to_vec().into_boxed_slice(),
-        };
-        Filter { container: Container::Owned(bytes), ..self }
-    }
 }
 
 #[cfg(feature = "std")]
@@ -396,8 +373,8 @@ impl Filter<'static> {
     }
 
     /// A new image, whose bytes this crate has made.
-    pub(crate) fn from_sealed(image: Vec<u8>) -> Result<Self> {
-        let mut filter = Filter::new(Container::Owned(image.into_boxed_slice()), true)?;
+    pub(crate) fn from_sealed(image: &[u8]) -> Result<Self> {
+        let mut filter = Filter::new(Container::copy_of(image)?, true)?;
         filter.state_hash(filter.info().hash)?;
         Ok(filter)
     }
@@ -417,7 +394,7 @@ impl Filter<'static> {
 impl Filter<'static> {
     /// Maps a file into memory, and opens the image or sealed series in it.
     ///
-    /// Opening takes microseconds whatever the size, and processes share the memory.
+    /// Opening takes microseconds for every size, and processes share the memory.
     ///
     /// # Safety
     ///

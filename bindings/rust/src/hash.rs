@@ -73,6 +73,7 @@ pub(crate) fn cells(digest: u64, k: u32, m: u64) -> impl Iterator<Item = u64> {
 }
 
 /// The bits of a digest in its block, 0 to 511.
+#[cfg(feature = "std")]
 pub(crate) fn places(digest: u64, k: u32) -> impl Iterator<Item = usize> {
     let mut g = digest;
     (0..k).map(move |i| {

@@ -53,6 +53,7 @@ impl Image {
         self.info.form.header_size() + self.body_size + 4 * self.pages()
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn header<'c>(&self, container: &'c [u8]) -> &'c [u8] {
         &container[self.start..self.body_start()]
     }
@@ -392,9 +393,9 @@ fn choose_record<'r, 'h>(
 fn check_state(image: &Image, now: &Record<'_>, other: &Record<'_>) -> Result<()> {
     let info = &image.info;
     let sealed = now.state() == SEALED;
-    let may_live =
-        info.form == Form::File && info.layout != Layout::Ribbon && info.slice.is_none();
-    let valid = (sealed || (now.is_unsealed() && may_live)) && sealed == (now.sequence() == u64::MAX);
+    let may_live = info.form == Form::File && info.layout != Layout::Ribbon && info.slice.is_none();
+    let valid =
+        (sealed || (now.is_unsealed() && may_live)) && sealed == (now.sequence() == u64::MAX);
     check(valid, Error::State)?;
     let (ones, overflow) = (u64_at(now.bytes, 24), u64_at(now.bytes, 32));
     check(ones <= info.m && overflow <= ones, Error::State)?;
@@ -403,8 +404,7 @@ fn check_state(image: &Image, now: &Record<'_>, other: &Record<'_>) -> Result<()
     check(is_zero(&now.bytes[unused]), Error::State)?;
     if info.form == Form::File {
         check(is_zero(now.identity()) == sealed, Error::State)?;
-        let comparable =
-            now.intact && other.intact && now.is_unsealed() && other.is_unsealed();
+        let comparable = now.intact && other.intact && now.is_unsealed() && other.is_unsealed();
         check(!comparable || now.identity() == other.identity(), Error::Record)?;
     }
     Ok(())
@@ -413,11 +413,8 @@ fn check_state(image: &Image, now: &Record<'_>, other: &Record<'_>) -> Result<()
 /// V33: both records are sealed, or a sealing in place was interrupted.
 fn check_sealing(image: &Image, now: &Record<'_>, other: &Record<'_>) -> Result<()> {
     let info = &image.info;
-    let may_live =
-        info.form == Form::File && info.layout != Layout::Ribbon && info.slice.is_none();
-    let interrupted = may_live
-        && other.intact
-        && other.state() == LIVE
-        && other.sequence() < u64::MAX;
+    let may_live = info.form == Form::File && info.layout != Layout::Ribbon && info.slice.is_none();
+    let interrupted =
+        may_live && other.intact && other.state() == LIVE && other.sequence() < u64::MAX;
     check(now.bytes == other.bytes || interrupted, Error::Record)
 }

@@ -41,7 +41,7 @@ pub fn join(
         let used = (slice.info().m / 8) as usize;
         whole[start..start + used].copy_from_slice(&slice.body()[..used]);
     }
-    Filter::from_sealed(seal(&info, &whole)?)
+    Filter::from_sealed(&seal(&info, &whole)?)
 }
 
 /// Steps 2 to 4.
@@ -87,8 +87,8 @@ fn describe(
     whole_blocks: u64,
     output: &Output,
 ) -> Info {
-    let counts = sources.iter().map(|(_, slice)| slice.info().n);
-    let sum = counts.fold(Some(0_u64), |sum, n| sum?.checked_add(n));
+    let mut counts = sources.iter().map(|(_, slice)| slice.info().n);
+    let sum = counts.try_fold(0_u64, u64::checked_add);
     let mut info = Info {
         m: 512 * whole_blocks,
         m_unfolded: 512 * whole_blocks,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Files that are mapped into memory. All of the crate's promises about a mapping are here.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // Mapping a file is a promise that nothing else changes it.
 
 use crate::error::{Error, Result};
 use core::ops::Deref;
@@ -24,7 +24,7 @@ impl Mapping {
         if file.metadata()?.len() == 0 {
             return Err(Error::Empty);
         }
-        // SAFETY: the caller promises that the bytes neither change nor vanish.
+        // SAFETY: the caller promises that the bytes do not change or vanish.
         Ok(Mapping(unsafe { Mmap::map(&file)? }))
     }
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Which pages of a body were found right or wrong.
+//!
+//! The bytes of a body do not change. So it does not matter in which order a thread sees the bytes
+//! and what other threads found out about them, and all operations are relaxed.
+
+#![allow(clippy::inline_always)] // They are a load and a comparison.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +45,7 @@ impl Pages {
     #[inline]
     fn bits(&self, page: usize) -> usize {
         match self.words.get(page / IN_WORD) {
-            Some(word) => word.load(Ordering::Acquire) >> (2 * (page % IN_WORD)) & 3,
+            Some(word) => word.load(Ordering::Relaxed) >> (2 * (page % IN_WORD)) & 3,
             None => WRONG,
         }
     }
@@ -53,7 +58,7 @@ impl Pages {
 
     #[inline(always)]
     pub(crate) fn are_all_right(&self) -> bool {
-        self.doubts.load(Ordering::Acquire) == 0
+        self.doubts.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn state(&self, page: usize) -> State {
@@ -69,9 +74,9 @@ impl Pages {
         if let Some(word) = self.words.get(page / IN_WORD) {
             let bit = if right { RIGHT } else { WRONG };
             let shift = 2 * (page % IN_WORD);
-            let before = word.fetch_or(bit << shift, Ordering::AcqRel) >> shift & 3;
+            let before = word.fetch_or(bit << shift, Ordering::Relaxed) >> shift & 3;
             if right && before == 0 {
-                self.doubts.fetch_sub(1, Ordering::AcqRel);
+                self.doubts.fetch_sub(1, Ordering::Relaxed);
             }
         }
         self.is_right(page)
@@ -80,8 +85,8 @@ impl Pages {
     /// After this no page counts as right.
     pub(crate) fn distrust_all(&self) {
         for word in &self.words {
-            word.fetch_or(ALL_WRONG, Ordering::AcqRel);
+            word.fetch_or(ALL_WRONG, Ordering::Relaxed);
         }
-        self.doubts.fetch_or(FOR_EVER, Ordering::AcqRel);
+        self.doubts.fetch_or(FOR_EVER, Ordering::Relaxed);
     }
 }

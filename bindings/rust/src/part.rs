@@ -10,8 +10,11 @@ use crate::info::{Layout, PAGE};
 use crate::kernel::{self, blocks_of, Block, Blocks, Level};
 use crate::pages::{Pages, State};
 use crate::prefetch::prefetch;
-use crate::ribbon::{self, LINE};
+use crate::ribbon::LINE;
 use crate::verify::{self, check_whole};
+
+/// How many lookups of cells are fetched before they are done.
+const FETCHED: usize = 32;
 
 /// An image, and which of its pages were checked.
 #[derive(Debug)]
@@ -84,27 +87,64 @@ impl Part {
         }
     }
 
-    /// Looks up many digests in the layout blocked.
-    pub(crate) fn blocked_many(
+    /// Looks up many digests.
+    pub(crate) fn many(
         &self,
         container: &[u8],
         digests: &[u64],
         answers: &mut [bool],
         fault: &Fault,
     ) {
-        let blocks = Blocks {
-            body: blocks_of(self.image.body(container), self.blocks as usize),
-            first: self.first_block,
-            whole: self.whole_blocks,
-            k: self.k,
-        };
-        kernel::many(self.level, &blocks, digests, answers);
+        match self.layout {
+            Layout::Blocked => {
+                kernel::many(self.level, &self.blocks_in(container), digests, answers);
+            }
+            Layout::Ribbon => {
+                kernel::many_ribbon(self.level, self.lines(container), digests, answers);
+            }
+            Layout::Classic | Layout::Counting => {
+                return self.many_cells(container, digests, answers, fault);
+            }
+        }
         if self.pages.are_all_right() {
             return;
         }
         for (&digest, answer) in digests.iter().zip(answers) {
             let page = self.block_of(digest) as usize / (PAGE / LINE);
             *answer = *answer || !self.relies_on(container, page, fault);
+        }
+    }
+
+    /// The blocks of the layout blocked.
+    pub(crate) fn blocks_in<'c>(&self, container: &'c [u8]) -> Blocks<'c> {
+        Blocks {
+            body: self.lines(container),
+            first: self.first_block,
+            whole: self.whole_blocks,
+            k: self.k,
+        }
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    fn lines<'c>(&self, container: &'c [u8]) -> &'c [Block] {
+        blocks_of(self.image.body(container), self.blocks as usize)
+    }
+
+    /// Most keys that are not in the set have a zero among their first cells. So those are fetched.
+    fn many_cells(&self, container: &[u8], digests: &[u64], answers: &mut [bool], fault: &Fault) {
+        let shift = if self.layout == Layout::Counting { 1 } else { 3 };
+        for (digests, answers) in digests.chunks(FETCHED).zip(answers.chunks_mut(FETCHED)) {
+            for &digest in digests {
+                for cell in cells(digest, self.k.min(3), self.image.info.m) {
+                    prefetch(container, self.body_start + (cell >> shift) as usize);
+                }
+            }
+            for (&digest, answer) in digests.iter().zip(answers) {
+                *answer = self.cells_maybe(container, digest, fault);
+            }
         }
     }
 
@@ -128,6 +168,12 @@ impl Part {
     fn ribbon_page<'c>(&self, container: &'c [u8], page: usize) -> &'c [u8] {
         let used = &self.image.body(container)[..self.blocks as usize * LINE];
         verify::page(used, page)
+    }
+
+    /// Whether the page of a block was found right.
+    #[inline]
+    pub(crate) fn is_right_block(&self, block: usize) -> bool {
+        self.pages.is_right(block / (PAGE / LINE))
     }
 
     /// Whether a zero bit of the page is a certain "no".
@@ -181,7 +227,7 @@ impl Part {
         }
         let lines = |page: usize| self.ribbon_page(container, page).len() as f64;
         let rates = (0..self.image.pages())
-            .map(|page| ribbon::rate(self.ribbon_page(container, page)) * lines(page));
+            .map(|page| crate::ribbon::rate(self.ribbon_page(container, page)) * lines(page));
         rates.sum::<f64>() / (self.blocks as f64 * LINE as f64)
     }
 
@@ -192,37 +238,5 @@ impl Part {
 
     pub(crate) fn distrust_all(&self) {
         self.pages.distrust_all();
-    }
-
-    /// Fetches what a lookup reads first.
-    #[inline]
-    pub(crate) fn prefetch(&self, container: &[u8], digest: u64) {
-        let line = match self.layout {
-            Layout::Blocked => (self.block_of(digest) as usize).wrapping_mul(LINE),
-            Layout::Ribbon => self.block_of(digest) as usize / (PAGE / LINE) * PAGE,
-            Layout::Classic => return self.prefetch_cells(container, digest, 3),
-            Layout::Counting => return self.prefetch_cells(container, digest, 1),
-        };
-        prefetch(container, self.body_start.wrapping_add(line));
-    }
-
-    /// Most keys that are not in the set have a zero among their first cells.
-    fn prefetch_cells(&self, container: &[u8], digest: u64, shift: u32) {
-        for cell in cells(digest, self.k.min(3), self.image.info.m) {
-            prefetch(container, self.body_start + (cell >> shift) as usize);
-        }
-    }
-
-    /// Fetches what a lookup reads next, if the first bytes are there.
-    #[inline]
-    pub(crate) fn prefetch_second(&self, container: &[u8], digest: u64) {
-        if self.layout != Layout::Ribbon {
-            return;
-        }
-        let number = self.block_of(digest) as usize / (PAGE / LINE);
-        let line = ribbon::line_of(self.ribbon_page(container, number), digest);
-        let at = self.body_start + number * PAGE + line * LINE;
-        prefetch(container, at);
-        prefetch(container, at + LINE);
     }
 }

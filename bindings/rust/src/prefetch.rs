@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Prefetching, a hint that no safe function of the language gives.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // Prefetch is an intrinsic.
+#![allow(clippy::inline_always)] // They are an instruction.
 
 /// Asks the processor to load a line of memory. Does nothing on other processors than x86-64.
 #[inline(always)]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Pages of the layout ribbon: heads, columns and lookups (ribbon.md 1 to 4 and 6).
 
+#![allow(clippy::inline_always)] // They become part of a kernel for each instruction set.
+
 use crate::bytes::{u32_at, u64_at};
 use crate::hash::{mulhi, C};
 
@@ -38,7 +40,7 @@ impl Head {
     #[inline(always)]
     pub(crate) fn is_valid(self, words: u64) -> bool {
         let groups = self.groups();
-        self.0 >> 23 & 511 == 0 && (groups == 0 || (2..=words / 2).contains(&groups))
+        self.0 & 0xFF80_0000 == 0 && (groups == 0 || (2..=words / 2).contains(&groups))
     }
 }
 
@@ -52,7 +54,8 @@ pub(crate) struct Columns {
 impl Columns {
     #[inline(always)]
     pub(crate) fn new(groups: u64, words: u64) -> Self {
-        let low = (words / groups).min(32);
+        // Both fit 32 bits, whose division is faster.
+        let low = u64::from(words as u32 / groups as u32).min(32);
         let few = if low == 32 { groups } else { groups * (low + 1) - words };
         Columns { low, few }
     }
@@ -60,7 +63,11 @@ impl Columns {
     /// How many columns a group has.
     #[inline(always)]
     pub(crate) fn of(self, group: u64) -> u64 {
-        if group < self.few { self.low } else { self.low + 1 }
+        if group < self.few {
+            self.low
+        } else {
+            self.low + 1
+        }
     }
 
     /// The first word of a group.
@@ -87,79 +94,101 @@ impl Row {
     #[inline(always)]
     pub(crate) fn new(digest: u64, seed: u64, groups: u64) -> Self {
         let hash = (mix(digest ^ C2, C) ^ seed.wrapping_mul(C)).wrapping_mul(C2);
-        Row {
-            hash,
-            group: ((hash >> 32) * (groups - 1)) >> 32,
-            coefficients: mix(hash ^ C3, C),
-        }
+        Row { hash, group: ((hash >> 32) * (groups - 1)) >> 32, coefficients: mix(hash ^ C3, C) }
     }
 }
 
-/// The number of the line of a page that begins a key's columns, for prefetching.
-pub(crate) fn line_of(page: &[u8], digest: u64) -> usize {
-    let head = Head(u64_at(page, 0));
-    let words = words(page.len());
-    if head.groups() < 2 || !head.is_valid(words) {
-        return 0;
-    }
-    let group = Row::new(digest, head.seed(), head.groups()).group;
-    let word = Columns::new(head.groups(), words).first_word(group);
-    (HEAD + 4 * word as usize) / LINE
+/// Eight words of a page.
+pub(crate) type Words = [u8; 32];
+
+/// What a lookup compares in a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Probe {
+    /// Where the columns of the first group begin.
+    pub at: usize,
+    columns: usize,
+    hash: u32,
+    coefficients: u64,
 }
 
-/// Whether a digest may be in a page: the used part of its bytes, a multiple of 64.
+/// What a lookup compares in a page: the used part of its bytes, a multiple of 64. `None` if the
+/// page answers *maybe* to all.
 #[inline(always)]
-pub(crate) fn maybe(page: &[u8], digest: u64) -> bool {
+pub(crate) fn probe(page: &[u8], digest: u64) -> Option<Probe> {
     let head = Head(u64_at(page, 0));
     let words = words(page.len());
     if head.groups() == 0 || !head.is_valid(words) {
-        return true;
+        return None;
     }
     let row = Row::new(digest, head.seed(), head.groups());
     let division = Columns::new(head.groups(), words);
-    let columns = division.of(row.group) as usize;
-    let first = HEAD + 4 * division.first_word(row.group) as usize;
-    let mut col = 0;
-    while col < columns {
-        let left = eight_words(page, first + 4 * col);
-        let right = eight_words(page, first + 4 * (columns + col));
-        let wrong = parities(&left, &right, row.coefficients) ^ (row.hash >> col) as u32;
-        let here = (columns - col).min(8);
-        if wrong & ((1 << here) - 1) != 0 {
+    Some(Probe {
+        at: HEAD + 4 * division.first_word(row.group) as usize,
+        columns: division.of(row.group) as usize,
+        hash: row.hash as u32,
+        coefficients: row.coefficients,
+    })
+}
+
+/// Whether the equations of a key hold in a page.
+#[inline(always)]
+pub(crate) fn holds(
+    page: &[u8],
+    probe: &Probe,
+    parities: impl Fn(&Words, &Words, u64) -> u32,
+) -> bool {
+    let (mut at, mut hash, mut left) = (probe.at, probe.hash, probe.columns);
+    let apart = 4 * probe.columns;
+    loop {
+        let words = (words_at(page, at), words_at(page, at + apart));
+        let found = if let (Some(low), Some(high)) = words {
+            parities(low, high, probe.coefficients)
+        } else {
+            let (low, high) = (last_words(page, at), last_words(page, at + apart));
+            parities(&low, &high, probe.coefficients)
+        };
+        let wrong = found ^ hash;
+        if left <= 8 {
+            return wrong & ((1 << left) - 1) == 0;
+        }
+        if wrong & 255 != 0 {
             return false;
         }
-        col += 8;
-    }
-    true
-}
-
-/// Eight words of a page, or fewer and zeros at its end.
-#[inline(always)]
-fn eight_words(page: &[u8], at: usize) -> [u32; 8] {
-    match page.get(at..at + 32) {
-        Some(bytes) => core::array::from_fn(|i| u32_at(bytes, 4 * i)),
-        None => core::array::from_fn(|i| match page.get(at + 4 * i..at + 4 * i + 4) {
-            Some(word) => u32_at(word, 0),
-            None => 0,
-        }),
+        (at, hash, left) = (at + 32, hash >> 8, left - 8);
     }
 }
 
-/// The parities of eight columns, column 0 in bit 0. Compilers make vector instructions of it.
+/// Whether a digest may be in a page.
 #[inline(always)]
-fn parities(left: &[u32; 8], right: &[u32; 8], coefficients: u64) -> u32 {
-    let (low, high) = (coefficients as u32, (coefficients >> 32) as u32);
-    let mut bits = 0;
-    for i in 0..8 {
-        let mut word = (left[i] & low) ^ (right[i] & high);
-        word ^= word >> 16;
-        word ^= word >> 8;
-        word ^= word >> 4;
-        word ^= word >> 2;
-        word ^= word >> 1;
-        bits |= (word & 1) << i;
-    }
-    bits
+pub(crate) fn maybe(
+    page: &[u8],
+    digest: u64,
+    parities: impl Fn(&Words, &Words, u64) -> u32,
+) -> bool {
+    probe(page, digest).is_none_or(|probe| holds(page, &probe, parities))
+}
+
+#[inline(always)]
+fn words_at(page: &[u8], at: usize) -> Option<&Words> {
+    page.get(at..)?.first_chunk()
+}
+
+/// Words at the end of a page, and zeros.
+#[cold]
+fn last_words(page: &[u8], at: usize) -> Words {
+    let mut words = [0; 32];
+    let rest = page.get(at..).unwrap_or_default();
+    words.iter_mut().zip(rest).for_each(|(word, byte)| *word = *byte);
+    words
+}
+
+/// The parities of eight columns, column 0 in bit 0.
+#[inline(always)]
+pub(crate) fn parities(left: &Words, right: &Words, coefficients: u64) -> u32 {
+    (0..8).fold(0, |bits, i| {
+        let pair = u64::from(u32_at(left, 4 * i)) | u64::from(u32_at(right, 4 * i)) << 32;
+        bits | ((pair & coefficients).count_ones() & 1) << i
+    })
 }
 
 /// The rate of a page (section 6).

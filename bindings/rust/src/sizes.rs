@@ -96,9 +96,7 @@ impl Model {
         if mode > 3 * self.crowded.len() as u64 + 2000 {
             return 1.0;
         }
-        let ratio = |crowd: u64| {
-            (n - crowd) as f64 / ((crowd + 1) as f64 * (blocks - 1) as f64)
-        };
+        let ratio = |crowd: u64| (n - crowd) as f64 / ((crowd + 1) as f64 * (blocks - 1) as f64);
         let (mut total, mut rates) = (0.0, 0.0);
         let (mut crowd, mut weight) = (mode, 1.0);
         while weight > NEGLIGIBLE * rates && weight > 0.0 {
@@ -128,9 +126,8 @@ impl Model {
 
     /// The smallest number of units that keeps the target.
     fn least(&self, n: u64, target: f64) -> Option<u64> {
-        let enough = |units: u64| {
-            self.rate(n, units * cells_of_unit(self.layout)) <= target * (1.0 + TIE)
-        };
+        let enough =
+            |units: u64| self.rate(n, units * cells_of_unit(self.layout)) <= target * (1.0 + TIE);
         let most = LIMIT / cells_of_unit(self.layout);
         let mut high = 1;
         while high < most && !enough(high) {
@@ -157,7 +154,11 @@ fn first_true(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 fn cells_of_unit(layout: Layout) -> u64 {
-    if layout == Layout::Blocked { 512 } else { 1 }
+    if layout == Layout::Blocked {
+        512
+    } else {
+        1
+    }
 }
 
 /// The false-positive rate to expect of `n` distinct keys in a filter of `m` bits (or counters)
@@ -220,11 +221,11 @@ pub(crate) fn choose(layout: Layout, n: u64, target: f64, k: Option<u32>) -> Res
 /// More units, so that the filter folds in many ways.
 fn round_up(units: u64, cells: u64) -> u64 {
     let doubled = (0..44).map(|i| LAST_DIVISOR << i);
-    let multiples = DIVISORS.into_iter().chain(doubled).filter_map(|divisor| {
+    let mut multiples = DIVISORS.into_iter().chain(doubled).filter_map(|divisor| {
         let multiple = units.checked_next_multiple_of(divisor)?;
         (multiple - units <= units / 200 && multiple <= LIMIT / cells).then_some(multiple)
     });
-    multiples.last().unwrap_or(units)
+    multiples.next_back().unwrap_or(units)
 }
 
 /// k for `n` keys in m bits (counters).
@@ -277,7 +278,11 @@ fn ribbon_rate(n: u64, lines: u64) -> f64 {
     let mean = n as f64 / (lines as f64 / 64.0).max(1.0).min(pages);
     let rate = |keys: f64| {
         let groups = ((41.0 * keys / 1280.0).ceil() as u64).max(2);
-        if groups > words / 2 { 1.0 } else { ribbon::rate_of(groups, words) }
+        if groups > words / 2 {
+            1.0
+        } else {
+            ribbon::rate_of(groups, words)
+        }
     };
     let spread = if pages > 1.0 { mean.sqrt() } else { 0.0 };
     let sum: f64 = (-2..=2).map(|i| rate((mean + f64::from(i) * spread).max(0.0))).sum();

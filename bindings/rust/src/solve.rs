@@ -3,7 +3,7 @@
 
 use crate::bytes::put;
 use crate::error::{Error, Result};
-use crate::ribbon::{maybe, words, Columns, Row, HEAD};
+use crate::ribbon::{maybe, parities, words, Columns, Row, HEAD};
 use std::vec::Vec;
 
 /// Fills the used part of a page, all zeros so far, from its distinct digests.
@@ -22,7 +22,7 @@ pub(crate) fn solve(digests: &[u64], page: &mut [u8]) -> Result<()> {
     put(page, 0, &(groups | seed << 16 | keys).to_le_bytes());
     system.write(page, groups, words);
     // A wrong solution would be a silent "no", and no reader could see it.
-    if digests.iter().all(|&digest| maybe(page, digest)) {
+    if digests.iter().all(|&digest| maybe(page, digest, parities)) {
         Ok(())
     } else {
         Err(Error::Body)
@@ -92,7 +92,8 @@ impl System {
             let first = HEAD + 4 * division.first_word(group) as usize;
             let slots = &solution[32 * group as usize..][..32];
             for col in 0..division.of(group) as usize {
-                let word = (0..32).fold(0_u32, |word, i| word | ((slots[i] >> col & 1) as u32) << i);
+                let word =
+                    (0..32).fold(0_u32, |word, i| word | ((slots[i] >> col & 1) as u32) << i);
                 put(page, first + 4 * col, &word.to_le_bytes());
             }
         }

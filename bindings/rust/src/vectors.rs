@@ -9,7 +9,7 @@ use crate::hash::{cells, digest, mulhi, places, self_test, test_string, C};
 use crate::image::{parse_label, LAYER_BIT};
 use crate::info::{Form, Info, Layout, PAGE};
 use crate::patch::{apply, diff};
-use crate::ribbon::{maybe, Columns, Head, Row, HEAD};
+use crate::ribbon::{maybe, parities, Columns, Head, Row, HEAD};
 use crate::seal::{extend_entries, seal};
 use crate::sizes::{choose, choose_k, rate};
 use crate::solve::solve;
@@ -177,7 +177,7 @@ fn page_answer(v: &Vector) -> String {
     assert!(page.len() >= HEAD);
     let head = Head(crate::bytes::u64_at(&page, 0));
     let maybes =
-        (1..=4096_u64).filter(|count| maybe(&page, count.wrapping_mul(C))).count();
+        (1..=4096_u64).filter(|count| maybe(&page, count.wrapping_mul(C), parities)).count();
     let crc = crc32(&page);
     format!("{} {} {} {crc:08x} {maybes}", head.groups(), head.seed(), head.keys())
 }
@@ -212,7 +212,8 @@ fn size_answer(v: &Vector) -> String {
 
 /// Core 20.8: section 4's image, changed.
 fn refused_answer(v: &Vector) -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/whole-file-of-the-text.bloom");
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/whole-file-of-the-text.bloom");
     let mut image = std::fs::read(path).unwrap();
     if v.has("size") {
         image.resize(v.number("size") as usize, 0);
@@ -227,7 +228,7 @@ fn refused_answer(v: &Vector) -> String {
     if v.input.get("mend").is_some_and(|mend| mend == "1") {
         restore_checksums(&mut image);
     }
-    let error = Filter::from_vec(image).and_then(|filter| filter.verify()).unwrap_err();
+    let error = Filter::copy_of(&image).and_then(|filter| filter.verify()).unwrap_err();
     error.name().into()
 }
 
@@ -318,14 +319,13 @@ fn series_answer(v: &Vector) -> String {
         put(&mut series, starts[i], &bytes);
     }
     let answer = image_answer(&series);
-    Filter::from_vec(series).unwrap().verify().unwrap();
+    Filter::copy_of(&series).unwrap().verify().unwrap();
     answer
 }
 
 fn patch_answer(v: &Vector) -> String {
     let (m, k) = (v.number("m"), v.number("k") as u32);
-    let (base, result) =
-        (v.image_of(m, k, v.number("from")), v.image_of(m, k, v.number("to")));
+    let (base, result) = (v.image_of(m, k, v.number("from")), v.image_of(m, k, v.number("to")));
     let patch = diff(&base, &result).unwrap();
     assert_eq!(apply(&base, &patch).unwrap().as_bytes(), result.as_bytes());
     hex(&patch)

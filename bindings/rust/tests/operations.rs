@@ -49,7 +49,8 @@ fn operations_make_the_golden_results() {
         // How n is estimated is not part of the format.
         info.n = made.info().n;
         assert_eq!(made.info(), &info, "{name}");
-        let bodies = [&made, &expected].map(|filter| filter.as_bytes()[info.form_size()..].to_vec());
+        let bodies =
+            [&made, &expected].map(|filter| filter.as_bytes()[info.form_size()..].to_vec());
         assert_eq!(bodies[0], bodies[1], "{name}");
     }
 }
@@ -60,7 +61,11 @@ trait FormSize {
 
 impl FormSize for bloomfile::Info {
     fn form_size(&self) -> usize {
-        if self.form == Form::File { 4096 } else { 512 }
+        if self.form == Form::File {
+            4096
+        } else {
+            512
+        }
     }
 }
 
@@ -83,7 +88,8 @@ fn folding_equals_building_smaller() {
 
 #[test]
 fn sources_that_do_not_go_together_are_refused() {
-    let error = |names: &str| union(&refs(&open_all(names)), &Output::default()).unwrap_err().name();
+    let error =
+        |names: &str| union(&refs(&open_all(names)), &Output::default()).unwrap_err().name();
     assert_eq!(error("blocked-file.bloom,classic-file.bloom"), "BLOOMFILE_EDIFFERENTLAYOUT");
     assert_eq!(error("blocked-file.bloom,application-blocked.bloom"), "BLOOMFILE_EDIFFERENTHASH");
     assert_eq!(error("blocked-file.bloom,blocked-k1.bloom"), "BLOOMFILE_EDIFFERENTHASHCOUNT");

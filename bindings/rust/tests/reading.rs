@@ -89,7 +89,9 @@ fn live_series_are_refused_unless_an_earlier_rule_does() {
         match early {
             Some(rule) if rule < 36 => assert!(
                 error.name() == row["error"] || error.name() == "BLOOMFILE_ELIVE",
-                "{} {}", row["file"], error.name()
+                "{} {}",
+                row["file"],
+                error.name()
             ),
             _ => assert_eq!(error.name(), "BLOOMFILE_ELIVE", "{}", row["file"]),
         }

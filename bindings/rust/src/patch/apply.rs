@@ -7,7 +7,9 @@ use crate::image::{parse_sized, Image};
 use crate::info::{Layout, PAGE};
 use crate::patch::bits::{best, BitReader};
 use crate::patch::cells::{changes_of, from_place, select, Cells, Change};
-use crate::patch::head::{apply_edits, header_name, reduce, restore, Cursor, Head, FOLLOWED, OF_LAYER};
+use crate::patch::head::{
+    apply_edits, header_name, reduce, restore, Cursor, Head, FOLLOWED, OF_LAYER,
+};
 use crate::seal::extend_entries;
 use crate::series::check_next;
 use crate::verify::check_whole;
@@ -42,7 +44,7 @@ pub fn apply(base: &Filter<'_>, patch: &[u8]) -> Result<Filter<'static>> {
         return Err(Error::Trailing);
     }
     // Header and body were checked. So an error here is one of the patch too.
-    Filter::from_sealed(result).map_err(|_| Error::Patch)
+    Filter::from_sealed(&result).map_err(|_| Error::Patch)
 }
 
 /// Which image of the base a patch is for.
@@ -87,9 +89,13 @@ fn check_base(head: &Head<'_>, container: &[u8], image: &Image, last: bool) -> R
     if !same {
         return Err(Error::DifferentBase);
     }
-    let fits = head.layout == image.info.layout.number()
-        && head.body_size == image.body_size as u64;
-    if fits { Ok(()) } else { Err(Error::Patch) }
+    let fits =
+        head.layout == image.info.layout.number() && head.body_size == image.body_size as u64;
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::Patch)
+    }
 }
 
 /// Items 1 and 2 of P8.
@@ -129,7 +135,11 @@ fn check_result(
         Some(before) => check_next(before, &made).is_ok(),
         None => made.info.layer.is_none_or(|layer| layer.link == 0),
     };
-    if alike && linked { Ok(made) } else { Err(Error::Patch) }
+    if alike && linked {
+        Ok(made)
+    } else {
+        Err(Error::Patch)
+    }
 }
 
 /// The parts of a patch.
@@ -242,7 +252,7 @@ impl Parts<'_, '_, '_> {
             let (word, place) = self.find(from, words.end, gap, numbers.change)?;
             let old = self.old.word(word) >> place & 15;
             let code = if numbers.change == Change::Moved { string.rice(0)? } else { 0 };
-            self.change(body, word, place, moved(numbers.change, old, code)?);
+            change_cell(body, word, place, moved(numbers.change, old, code)?);
             from = (word, place + self.old.width());
         }
         Ok(())
@@ -268,16 +278,6 @@ impl Parts<'_, '_, '_> {
             behind = u64::MAX;
         }
         Err(Error::Patch)
-    }
-
-    fn change(&self, body: &mut [u8], word: usize, place: usize, new: New) {
-        let byte = &mut body[8 * word + place / 8];
-        let place = place % 8;
-        match new {
-            New::Up => *byte = byte.wrapping_add(1 << place),
-            New::Down => *byte = byte.wrapping_sub(1 << place),
-            New::Value(value) => *byte = *byte & !(15 << place) | value << place,
-        }
     }
 
     /// Applies a string of blocked.
@@ -333,7 +333,7 @@ impl Parts<'_, '_, '_> {
                 return Err(Error::Patch);
             }
             let (word, place) = self.find(from, words.end, gap, change)?;
-            self.change(body, word, place, moved(change, 0, 0)?);
+            change_cell(body, word, place, moved(change, 0, 0)?);
             left -= gap + 1;
             from = (word, place + 1);
         }
@@ -347,6 +347,17 @@ enum New {
     Up,
     Down,
     Value(u8),
+}
+
+/// Changes the cell at a place of a word.
+fn change_cell(body: &mut [u8], word: usize, place: usize, new: New) {
+    let byte = &mut body[8 * word + place / 8];
+    let place = place % 8;
+    match new {
+        New::Up => *byte = byte.wrapping_add(1 << place),
+        New::Down => *byte = byte.wrapping_sub(1 << place),
+        New::Value(value) => *byte = *byte & !(15 << place) | value << place,
+    }
 }
 
 fn moved(change: Change, old: u64, code: u64) -> Result<New> {

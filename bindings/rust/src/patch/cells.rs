@@ -37,7 +37,11 @@ impl<'b> Cells<'b> {
 
     /// Bits of a cell.
     pub(crate) fn width(self) -> usize {
-        if self.counting { 4 } else { 1 }
+        if self.counting {
+            4
+        } else {
+            1
+        }
     }
 
     pub(crate) fn word(self, word: usize) -> u64 {
@@ -77,7 +81,7 @@ impl<'b> Cells<'b> {
     }
 }
 
-/// The place of the one bit of a mask behind `passed` others.
+/// The place of the set bit of a mask behind `passed` set bits.
 pub(crate) fn select(mut mask: u64, passed: u64) -> usize {
     for _ in 0..passed {
         mask &= mask - 1;
@@ -85,12 +89,12 @@ pub(crate) fn select(mut mask: u64, passed: u64) -> usize {
     mask.trailing_zeros() as usize
 }
 
-/// A mask of the bits from a place on; none if the place is 64.
+/// A mask of the bits from a place on; 0 if the place is 64.
 pub(crate) fn from_place(place: usize) -> u64 {
     u64::MAX.checked_shl(place as u32).unwrap_or(0)
 }
 
-/// The places of the one bits of a mask.
+/// The places of the set bits of a mask.
 pub(crate) fn places(mut mask: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let place = mask.trailing_zeros() as usize;

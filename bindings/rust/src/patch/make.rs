@@ -111,14 +111,15 @@ impl Difference<'_> {
     fn write_parts(&self, patch: &mut Vec<u8>, body_size: usize) {
         let pages = body_size.div_ceil(PAGE);
         let counts: Vec<usize> = (0..pages)
-            .map(|page| self.count(page * WORDS_OF_PAGE..((page + 1) * WORDS_OF_PAGE).min(body_size / 8)))
+            .map(|page| {
+                self.count(page * WORDS_OF_PAGE..((page + 1) * WORDS_OF_PAGE).min(body_size / 8))
+            })
             .collect();
         let mut end = 0;
         while let Some(skip) = counts[end..].iter().position(|&count| count != 0) {
             let first = end + skip;
             let span = span_of_part(&counts[first..]);
-            let words = first * WORDS_OF_PAGE
-                ..((first + span) * WORDS_OF_PAGE).min(body_size / 8);
+            let words = first * WORDS_OF_PAGE..((first + span) * WORDS_OF_PAGE).min(body_size / 8);
             self.write_part(patch, skip, span, words);
             end = first + span;
         }
@@ -155,9 +156,8 @@ impl Difference<'_> {
         let mut changes = Vec::new();
         let mut passed = 0;
         for word in words {
-            let (mut left, changed) =
-                (self.old.eligible(word, change), self.old.changed(self.new, word, change));
-            for place in places(changed) {
+            let mut left = self.old.eligible(word, change);
+            for place in places(self.old.changed(self.new, word, change)) {
                 let behind = left & from_place(place + 1);
                 changes.push((passed + u64::from((left ^ behind).count_ones()) - 1, word, place));
                 passed = 0;
@@ -186,7 +186,11 @@ impl Difference<'_> {
     fn code_of_move(&self, word: usize, place: usize) -> u64 {
         let value = |cells: Cells<'_>| cells.word(word) >> place & 15;
         let (old, new) = (value(self.old), value(self.new));
-        if new > old { 2 * (new - old - 2) } else { 2 * (old - new - 2) + 1 }
+        if new > old {
+            2 * (new - old - 2)
+        } else {
+            2 * (old - new - 2) + 1
+        }
     }
 
     /// The masks of a block: cells that could change, and cells that do.
@@ -215,7 +219,11 @@ impl Difference<'_> {
         let changes: u64 = blocks.iter().map(|block| block.1).sum();
         let typical = (2 * changes + units) / (2 * units);
         let code = |changes: u64| {
-            if changes > typical { 2 * (changes - typical) - 1 } else { 2 * (typical - changes) }
+            if changes > typical {
+                2 * (changes - typical) - 1
+            } else {
+                2 * (typical - changes)
+            }
         };
         let passed = (blocks[blocks.len() - 1].0 + 1 - first) as u64 - units;
         let gap_bits = best(passed, units);

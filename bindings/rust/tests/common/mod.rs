@@ -106,6 +106,7 @@ pub fn list<T: ToString>(filter: &Filter<'_>, number: impl Fn(&Info) -> T) -> St
     filter.layers().map(|info| number(info).to_string()).collect::<Vec<_>>().join(",")
 }
 
+#[cfg(feature = "std")]
 /// Opens an image of any hash function, whose name the table states.
 pub fn open_named(path: &Path, hash: &str) -> Filter<'static> {
     let mut filter = Filter::open_any_hash(path).unwrap();

@@ -21,7 +21,11 @@ fn refs<'f, 'a>(filters: &'f [Filter<'a>]) -> Vec<&'f Filter<'a>> {
     filters.iter().collect()
 }
 
-fn operate(operation: &str, sources: &[Filter<'_>], output: &Output) -> Filter<'static> {
+fn operate(
+    operation: &str,
+    sources: &[Filter<'_>],
+    output: &Output,
+) -> bloomfile::Result<Filter<'static>> {
     match operation.split_once(' ').unwrap_or((operation, "")) {
         ("fold", factor) => sources[0].fold(factor.parse().unwrap(), output),
         ("copy", _) => sources[0].copy(output),
@@ -30,7 +34,15 @@ fn operate(operation: &str, sources: &[Filter<'_>], output: &Output) -> Filter<'
         ("intersection", _) => intersection(&refs(sources), output),
         other => panic!("unknown operation {other:?}"),
     }
-    .unwrap()
+}
+
+#[test]
+fn refused_operations_have_the_listed_error() {
+    for row in table("golden-refused/operations.tsv") {
+        let sources = open_all(&row["sources"]);
+        let error = operate(&row["operation"], &sources, &Output::default()).unwrap_err();
+        assert_eq!(error.name(), row["error"], "{} {}", row["operation"], row["sources"]);
+    }
 }
 
 #[test]
@@ -40,7 +52,7 @@ fn operations_make_the_golden_results() {
         let expected = open(&row["result"]);
         let mut info = expected.info().clone();
         let output = Output { form: info.form, ..Output::default() };
-        let made = operate(&row["operation"], &sources, &output);
+        let made = operate(&row["operation"], &sources, &output).unwrap();
         let name = &row["result"];
         if made.as_bytes() == expected.as_bytes() {
             continue;

@@ -136,3 +136,18 @@ fn damaged_images_answer_as_listed_before_and_after_verification() {
         check_doubt(&row, true);
     }
 }
+
+#[cfg(feature = "mmap")]
+#[test]
+fn mapped_files_answer_as_files_that_were_read() {
+    for row in table("golden/index.tsv").iter().filter(|row| row["hash"] == "xxh3") {
+        let path = golden(&row["file"]);
+        // SAFETY: nothing writes to the files of the suite.
+        let filter = unsafe { Filter::map(&path).unwrap() };
+        answers_as_listed(&filter, &row["keys"], &row["maybes"], &path);
+        filter.verify().unwrap();
+    }
+    // SAFETY: as above.
+    let error = unsafe { Filter::map(refused("empty.bloom")).unwrap_err() };
+    assert_eq!(error.name(), "BLOOMFILE_EEMPTY");
+}

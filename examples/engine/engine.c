@@ -60,7 +60,8 @@ struct cached {
 struct table {
     int fd;
     struct footer footer;
-    uint64_t blocks, partitions, index_size;
+    uint64_t blocks;
+    size_t partitions, index_size;
     struct part *parts;
     uint8_t (*firsts)[KEY]; /* after the parts */
     struct cached *cache;   /* of each partition */
@@ -93,7 +94,7 @@ static inline bool plain_has(uint8_t *filter, uint64_t size, uint64_t digest, bo
 static void *build_plain(const bloomfile_digest *digests, size_t n, double rate, uint64_t *size)
 {
     *size = ((uint64_t)(-log2(rate) * 1.5 * (double)n / 8) / PLAIN_BLOCK + 1) * PLAIN_BLOCK;
-    uint8_t *filter = not_null(calloc(1, *size));
+    uint8_t *filter = not_null(calloc(1, (size_t)*size));
     for (size_t i = 0; i < n; i++)
         plain_has(filter, *size, digests[i], true);
     return filter;
@@ -104,8 +105,8 @@ static void *build_plain(const bloomfile_digest *digests, size_t n, double rate,
 static void make_index(struct table *t)
 {
     t->blocks = (t->footer.rows + IN_BLOCK - 1) / IN_BLOCK;
-    t->partitions = (t->blocks + PARTITION - 1) / PARTITION;
-    t->index_size = t->partitions * sizeof *t->parts + t->blocks * KEY;
+    t->partitions = (size_t)((t->blocks + PARTITION - 1) / PARTITION);
+    t->index_size = t->partitions * sizeof *t->parts + (size_t)t->blocks * KEY;
     t->parts = not_null(calloc(1, t->index_size));
     t->firsts = (uint8_t(*)[KEY])(t->parts + t->partitions);
 }
@@ -171,7 +172,7 @@ static void write_table(const char *path, enum choice choice, uint64_t rows, dou
             filter = build_plain(digests, n, rate, &part->filter_size);
         else if (choice != NONE)
             filter = build_filter(builder, t.footer.identity, digests, n, &part->filter_size);
-        write_bytes(file, filter, part->filter_size);
+        write_bytes(file, filter, (size_t)part->filter_size);
         choice == PLAIN ? free(filter) : bloomfile_free(filter);
     }
     t.footer.index = (uint64_t)ftello(file);
@@ -222,7 +223,7 @@ static struct cached *filter_of(struct table *t, uint64_t p)
     struct cached *c = &t->cache[p];
     if (c->bytes != NULL)
         return c;
-    const size_t size = t->parts[p].filter_size;
+    const size_t size = (size_t)t->parts[p].filter_size;
     c->bytes = not_null(aligned_alloc(64, (size + 63) / 64 * 64)); /* a lookup reads one line */
     read_bytes(t->fd, c->bytes, size, t->parts[p].filter);
     c->charge = size;

@@ -43,7 +43,7 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page, const uint8
     uint32_t crc = checksum(page, size);
     EXPECT(next, 0, 8);
     checksum_append(&pass->sum, crc, size);
-    (pass->weighed ? pass->kernel->tally : pass->kernel->count)(page, MIN(used, size),
+    (pass->weighed ? pass->kernel->tally : pass->kernel->count)(page, (size_t)MIN(used, size),
                                                                 &pass->tally);
     EXPECT(next, 8, 24);
     pass->page++;
@@ -249,7 +249,8 @@ static void check_stretches(void *context)
     for (uint64_t page; (page = atomic_fetch_add(&shared->next, STRETCH)) < pages;) {
         const uint8_t *bytes = own.body + page * CHECKSUM_PAGE;
         const uint64_t some = pages - page < STRETCH ? pages - page : STRETCH;
-        map_fetch(bytes, page_offset(&own.pass, page + some) - page_offset(&own.pass, page));
+        map_fetch(bytes,
+                  (size_t)(page_offset(&own.pass, page + some) - page_offset(&own.pass, page)));
         body_check_skip(&own, page);
         body_check_pages(&own, bytes, some);
     }

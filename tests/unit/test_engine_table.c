@@ -52,7 +52,7 @@ TEST_WITH(every_choice_finds_all_keys_and_saves_reads, enter_temp_dir, leave_tem
 static void copy_bytes(const char *to, const char *from, uint64_t offset, uint64_t size, bool flip)
 {
     struct bytes source = read_file(from), target = read_file(to);
-    memcpy(target.data + offset, source.data + offset, size);
+    memcpy(target.data + offset, source.data + offset, (size_t)size);
     target.data[offset + size / 2] ^= flip;
     write_file(to, target.data, target.size);
     free(source.data);

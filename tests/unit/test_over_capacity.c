@@ -188,7 +188,7 @@ static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
         size_t done = 0, new_keys = 0;
         for (size_t i = 0; i < c->batch; i++)
             digests[i] = number(worker, next + i);
-        error = bloomfile_add_digests(f, digests, c->batch, NULL, &new_keys, &done);
+        error = bloomfile_add_digests(f, digests, (size_t)c->batch, NULL, &new_keys, &done);
         next += done;
         c->keys[worker] += new_keys;
     }

@@ -477,7 +477,8 @@ static void assert_spans(const struct bloomfile_spans *spans, const uint64_t *st
     bloomfile_filter *f = open_image(image, 0);
     assert_error(bloomfile_digests_of_spans(f, spans, digests), 0);
     for (size_t i = 0; i < spans->count; i++) {
-        assert_int_equal(digests[i], bloomfile_hash(seed, text + starts[i], ends[i] - starts[i]));
+        assert_int_equal(digests[i],
+                         bloomfile_hash(seed, text + starts[i], (size_t)(ends[i] - starts[i])));
         assert_int_equal(of_builder[i], digests[i]);
     }
     bloomfile_close(f);

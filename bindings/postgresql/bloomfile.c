@@ -127,17 +127,16 @@ static const struct sql_filter *filter_of_name(const text *name)
 
 /* -------------------------------------------------------------------------------------- images */
 
-/* The last image that one call in a query got: a verified copy, since opening an image for each row
- * takes microseconds. A bytea on disk is known by its place. Other bytes have no identity, but a
- * later image with the same header describes the same body, by its checksum and counts, so the copy
- * has its answers. */
+/* The last image that one call in a query got, as a verified copy, since opening an image for each
+ * row takes microseconds. A bytea on disk is known by its place, other bytes by comparing all of
+ * them: a checksum would not tell an image that was forged to resemble this one. */
 struct image {
     struct sql_filter copy;
     bool on_disk; /* at `place` */
     struct varatt_external place;
     size_t size;
-    size_t header_size; /* 0: a series, whose first header does not describe the later layers */
-    char header[4096];
+    char *memory; /* has `bytes` */
+    char *bytes;  /* those of the copy, aligned for its blocks */
     MemoryContextCallback closer;
 };
 
@@ -147,7 +146,6 @@ static void image_close(void *pointer)
     bloomfile_close(image->copy.handle);
     image->copy.handle = NULL;
     image->on_disk = false;
-    image->header_size = 0;
 }
 
 static struct image *image_of_call(FmgrInfo *call)
@@ -163,33 +161,42 @@ static struct image *image_of_call(FmgrInfo *call)
     return image;
 }
 
-static int image_copy(struct image *image, const struct varlena *bytes)
+static int image_copy(FmgrInfo *call, struct image *image, const struct varlena *bytes)
 {
     image_close(image);
+    if (image->memory)
+        pfree(image->memory);
+    image->memory = NULL;
     image->size = VARSIZE_ANY_EXHDR(bytes);
-    const int error = sql_open_image(&image->copy, VARDATA_ANY(bytes), image->size,
-                                     BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_FULL);
-    if (error == 0 && bloomfile_layers(image->copy.handle) == 0)
-        image->header_size = Min(image->copy.info.header_size, sizeof image->header);
-    memcpy(image->header, VARDATA_ANY(bytes), image->header_size);
-    return error;
+    image->memory = MemoryContextAllocHuge(call->fn_mcxt, image->size + 64);
+    image->bytes = (char *)TYPEALIGN(64, image->memory);
+    memcpy(image->bytes, VARDATA_ANY(bytes), image->size);
+    return sql_open_image(&image->copy, image->bytes, image->size, BLOOMFILE_OPEN_VERIFY_FULL);
 }
 
-static int image_find(struct image *image, const struct varlena *bytes)
+/* A parameter is none: PL/pgSQL evaluates one call with other values. */
+static bool image_is_constant(const FmgrInfo *call)
 {
-    const bool same = image->header_size > 0 && image->size == VARSIZE_ANY_EXHDR(bytes) &&
-                      memcmp(image->header, VARDATA_ANY(bytes), image->header_size) == 0;
-    return same ? 0 : image_copy(image, bytes);
+    const FuncExpr *expression = (const FuncExpr *)call->fn_expr;
+    return expression && IsA(expression, FuncExpr) && IsA(linitial(expression->args), Const);
 }
 
-static int image_find_on_disk(struct image *image, struct varlena *value)
+static int image_find(FmgrInfo *call, struct image *image, const struct varlena *bytes)
+{
+    const bool same = image->copy.handle && image->size == VARSIZE_ANY_EXHDR(bytes) &&
+                      (image_is_constant(call) ||
+                       memcmp(image->bytes, VARDATA_ANY(bytes), image->size) == 0);
+    return same ? 0 : image_copy(call, image, bytes);
+}
+
+static int image_find_on_disk(FmgrInfo *call, struct image *image, struct varlena *value)
 {
     struct varatt_external place;
     VARATT_EXTERNAL_GET_POINTER(place, value);
-    if (image->on_disk && memcmp(&place, &image->place, sizeof place) == 0)
+    if (image->copy.handle && image->on_disk && memcmp(&place, &image->place, sizeof place) == 0)
         return 0;
     struct varlena *bytes = detoast_attr(value);
-    const int error = image_copy(image, bytes);
+    const int error = image_copy(call, image, bytes);
     pfree(bytes);
     image->on_disk = error == 0;
     image->place = place;
@@ -199,11 +206,12 @@ static int image_find_on_disk(struct image *image, struct varlena *value)
 /* Returns the filter in argument 0, a bytea. */
 static const struct sql_filter *filter_of_image(FunctionCallInfo fcinfo)
 {
-    struct image *image = image_of_call(fcinfo->flinfo);
+    FmgrInfo *call = fcinfo->flinfo;
+    struct image *image = image_of_call(call);
     struct varlena *value = (struct varlena *)PG_GETARG_POINTER(0);
     const int error = VARATT_IS_EXTERNAL_ONDISK(value)
-                          ? image_find_on_disk(image, value)
-                          : image_find(image, pg_detoast_datum_packed(value));
+                          ? image_find_on_disk(call, image, value)
+                          : image_find(call, image, pg_detoast_datum_packed(value));
     if (error != 0)
         raise_error(IN_BYTEA, error);
     return &image->copy;

@@ -257,7 +257,10 @@ impl Builder {
         info.n = digests.len() as u64;
         let mut body = body::empty(&info)?;
         body::add(&mut body, &info, &digests)?;
-        Filter::from_sealed(&seal(&info, &body)?)
+        let mut filter = Filter::from_sealed(&seal(&info, &body)?)?;
+        // The caller has named the function of the digests that were added.
+        filter.state_hash(info.hash)?;
+        Ok(filter)
     }
 
     /// The header for so many distinct keys; of a slice, that of the whole.

@@ -123,7 +123,8 @@ impl<'a> Filter<'a> {
 
     /// States which function makes the digests that will be looked up.
     ///
-    /// Only filters whose keys are hashed by an application need it. The name that was stated last
+    /// Only filters whose keys are hashed by an application need it, also those that an operation
+    /// made, such as [`Filter::copy`] or [`union`](crate::union()). The name that was stated last
     /// counts.
     ///
     /// # Errors
@@ -373,10 +374,11 @@ impl Filter<'static> {
     }
 
     /// A new image, whose bytes this crate has made.
+    ///
+    /// It does not state the function of an application: only the caller knows which function makes
+    /// the digests that will be looked up.
     pub(crate) fn from_sealed(image: &[u8]) -> Result<Self> {
-        let mut filter = Filter::new(Container::copy_of(image)?, true)?;
-        filter.state_hash(filter.info().hash)?;
-        Ok(filter)
+        Filter::new(Container::copy_of(image)?, true)
     }
 
     /// As [`Filter::open`], even if the keys were hashed by an application.

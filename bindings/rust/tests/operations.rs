@@ -4,8 +4,8 @@
 mod common;
 
 use bloomfile::{
-    apply, diff, intersection, join, union, write_file, Builder, Error, Filter, Form, Layout,
-    Output,
+    apply, diff, intersection, join, union, write_file, Builder, Error, Filter, Form, HashName,
+    Layout, Output,
 };
 use common::*;
 
@@ -228,4 +228,38 @@ fn written_file_replaces_the_old_one_and_leaves_no_other() {
     assert!(matches!(write_file(&folder, b"x"), Err(Error::Io(_))));
     assert!(matches!(write_file(&folder.join("no/a"), b"x"), Err(Error::Io(_))));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn results_answer_maybe_until_the_function_of_the_application_is_stated() {
+    let name = HashName { id: 0x8000_0001, self_test: 7 };
+    let build = |builder: Builder| {
+        let mut builder = builder.hash(name);
+        builder.add_digest(5);
+        let bytes = builder.build().unwrap().to_vec();
+        let mut filter = Filter::from_bytes_any_hash(&bytes).unwrap().copy(&Output::default());
+        // A wrong name is no better than none.
+        let _ = filter.as_mut().unwrap().state_hash(HashName { self_test: 8, ..name });
+        filter.unwrap()
+    };
+    let output = Output::default();
+    let blocked = build(Builder::new().bits(1024).hashes(4));
+    let counting = build(Builder::new().layout(Layout::Counting));
+    let slice = build(Builder::new().bits(1024).hashes(4).slice(0, 1));
+    let patch = diff(&blocked, &blocked).unwrap();
+    let results = [
+        blocked.copy(&output),
+        blocked.fold(2, &output),
+        union(&[&blocked], &output),
+        intersection(&[&blocked], &output),
+        counting.project(&output),
+        join(&[&slice], false, &output),
+        apply(&blocked, &patch),
+    ];
+    for result in results {
+        let mut result = result.unwrap();
+        assert!(result.contains_digest(!5) && matches!(result.error(), Some(Error::Hash)));
+        result.state_hash(name).unwrap();
+        assert!(result.contains_digest(5) && !result.contains_digest(!5));
+    }
 }

@@ -50,6 +50,8 @@ pub struct Builder {
     label: String,
     watermark: [u8; 32],
     digests: Vec<u64>,
+    /// The first mistake of the caller, which [`Builder::build`] returns.
+    mistake: Option<fn() -> Error>,
 }
 
 impl Default for Builder {
@@ -77,6 +79,7 @@ impl Builder {
             label: String::new(),
             watermark: [0; 32],
             digests: Vec::new(),
+            mistake: None,
         }
     }
 
@@ -97,20 +100,24 @@ impl Builder {
     /// Sets the seed of the hash function. Call it before keys are added.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
+        self.needs_no_keys(|| Error::DifferentSeed);
         self.seed = seed;
         self
     }
 
-    /// Names the application's function that makes the digests of [`Builder::add_digest`].
+    /// Names the application's function that makes the digests of [`Builder::add_digest`]. Call it
+    /// before keys are added.
     #[must_use]
     pub fn hash(mut self, name: HashName) -> Self {
+        self.needs_no_keys(|| Error::DifferentHash);
         self.hash = Some(name);
         self
     }
 
-    /// Records what the keys are.
+    /// Records what the keys are. Call it before keys are added.
     #[must_use]
     pub fn key_kind(mut self, kind: KeyKind) -> Self {
+        self.needs_no_keys(|| Error::KeyKind);
         self.key_kind = kind;
         self
     }
@@ -178,8 +185,29 @@ impl Builder {
     }
 
     /// Adds a key.
+    ///
+    /// If an application hashes the keys, [`Builder::build`] returns [`Error::Hash`]: use
+    /// [`Builder::add_digest`].
     pub fn add(&mut self, key: &[u8]) {
+        // `build` returns the error.
+        let _ = self.add_key(key);
+    }
+
+    fn add_key(&mut self, key: &[u8]) -> Result<()> {
+        // A digest of XXH3 among those of another function would be a lost key.
+        if self.hash.is_some_and(HashName::is_application) {
+            self.mistake.get_or_insert(|| Error::Hash);
+            return Err(Error::Hash);
+        }
         self.digests.push(digest(key, self.seed));
+        Ok(())
+    }
+
+    /// Remembers a mistake if a key was added before: its digest was made without the new setting.
+    fn needs_no_keys(&mut self, error: fn() -> Error) {
+        if !self.digests.is_empty() {
+            self.mistake.get_or_insert(error);
+        }
     }
 
     /// Adds a key by its digest.
@@ -191,15 +219,15 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::KeyKind`] or [`Error::Feature`] if the filter's keys are of another kind.
+    /// [`Error::KeyKind`] or [`Error::Feature`] if the filter's keys are of another kind,
+    /// [`Error::Hash`] if an application hashes them. [`Builder::build`] returns the latter too.
     pub fn add_text(&mut self, key: &str) -> Result<()> {
         self.key_kind.fits_text()?;
         if self.key_kind == KeyKind::Lower {
-            self.add(key.to_ascii_lowercase().as_bytes());
+            self.add_key(key.to_ascii_lowercase().as_bytes())
         } else {
-            self.add(key.as_bytes());
+            self.add_key(key.as_bytes())
         }
-        Ok(())
     }
 
     /// Adds an integer. Convert a `u64` with `as i64`.
@@ -209,8 +237,7 @@ impl Builder {
     /// As [`Builder::add_text`].
     pub fn add_integer(&mut self, key: i64) -> Result<()> {
         self.key_kind.fits_integers()?;
-        self.add(&key.to_le_bytes());
-        Ok(())
+        self.add_key(&key.to_le_bytes())
     }
 
     /// Adds a record.
@@ -220,8 +247,7 @@ impl Builder {
     /// As [`Builder::add_text`].
     pub fn add_record(&mut self, key: &[u8]) -> Result<()> {
         self.key_kind.fits_record(key.len())?;
-        self.add(key);
-        Ok(())
+        self.add_key(key)
     }
 
     /// Makes the filter.
@@ -231,8 +257,13 @@ impl Builder {
     /// [`Error::Rate`], [`Error::Bits`], [`Error::HashCount`], [`Error::Capacity`],
     /// [`Error::KeyKind`], [`Error::Label`], [`Error::Slice`] or [`Error::Hash`] if a parameter is
     /// out of range or does not go with the others; [`Error::Unreachable`] if no size reaches the
-    /// rate; [`Error::Memory`].
+    /// rate; [`Error::Memory`]; [`Error::Hash`] if a key was added that an application hashes;
+    /// [`Error::DifferentSeed`], [`Error::DifferentHash`] or [`Error::KeyKind`] if the seed, the
+    /// function or the kind of keys was set after the first key.
     pub fn build(mut self) -> Result<Filter<'static>> {
+        if let Some(error) = self.mistake {
+            return Err(error());
+        }
         let mut digests = core::mem::take(&mut self.digests);
         let read = digests.len() as u64;
         let digest_sum = digests.iter().fold(0, |sum: u64, &digest| sum.wrapping_add(digest));

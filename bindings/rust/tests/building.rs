@@ -3,7 +3,7 @@
 
 mod common;
 
-use bloomfile::{Builder, Error, Filter, KeyKind, Layout};
+use bloomfile::{Builder, Error, Filter, HashName, KeyKind, Layout};
 use common::*;
 
 /// Splits options as a shell does, as far as the table needs it.
@@ -143,4 +143,41 @@ fn parameters_out_of_range_are_errors() {
     assert_eq!(error(Builder::new().key_kind(KeyKind::Fixed(0))), "BLOOMFILE_EKEYKIND");
     // More memory than any machine has.
     assert!(matches!(Builder::new().bits(1 << 60).hashes(1).build(), Err(Error::Memory)));
+}
+
+const APPLICATION: HashName = HashName { id: 0x8000_0001, self_test: 7 };
+
+#[test]
+fn keys_that_an_application_hashes_are_added_by_their_digest_only() {
+    let adds: [fn(&mut Builder) -> Result<(), Error>; 4] = [
+        |builder| {
+            builder.add(b"a");
+            Err(Error::Hash)
+        },
+        |builder| builder.add_text("a"),
+        |builder| builder.add_integer(1),
+        |builder| builder.add_record(b"a"),
+    ];
+    for add in adds {
+        let mut builder = Builder::new().hash(APPLICATION);
+        builder.add_digest(5);
+        assert!(matches!(add(&mut builder), Err(Error::Hash)));
+        assert!(matches!(builder.build(), Err(Error::Hash)));
+    }
+    let mut builder = Builder::new().hash(APPLICATION);
+    builder.add_digest(5);
+    let filter = builder.build().unwrap();
+    assert!(filter.contains_digest(5) && !filter.contains_digest(!5));
+}
+
+#[test]
+fn settings_of_keys_after_the_first_key_are_errors() {
+    let error = |set: fn(Builder) -> Builder| {
+        let mut builder = Builder::new();
+        builder.add(b"a");
+        set(builder).build().unwrap_err().name()
+    };
+    assert_eq!(error(|builder| builder.seed(1)), "BLOOMFILE_EDIFFERENTSEED");
+    assert_eq!(error(|builder| builder.hash(APPLICATION)), "BLOOMFILE_EDIFFERENTHASH");
+    assert_eq!(error(|builder| builder.key_kind(KeyKind::Text)), "BLOOMFILE_EKEYKIND");
 }

@@ -183,9 +183,9 @@ static bool image_is_constant(const FmgrInfo *call)
 
 static int image_find(FmgrInfo *call, struct image *image, const struct varlena *bytes)
 {
-    const bool same = image->copy.handle && image->size == VARSIZE_ANY_EXHDR(bytes) &&
-                      (image_is_constant(call) ||
-                       memcmp(image->bytes, VARDATA_ANY(bytes), image->size) == 0);
+    const bool same =
+        image->copy.handle && image->size == VARSIZE_ANY_EXHDR(bytes) &&
+        (image_is_constant(call) || memcmp(image->bytes, VARDATA_ANY(bytes), image->size) == 0);
     return same ? 0 : image_copy(call, image, bytes);
 }
 

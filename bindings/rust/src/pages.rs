@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Two bits for each page. They are only ever set, and "wrong" outweighs "right". So no order of
-/// two threads makes a wrong page right again.
+/// two threads makes a wrong page right again. A page that was right and becomes wrong counts as
+/// a doubt again, because lookups look at the bits only if there are doubts.
 const RIGHT: usize = 1;
 const WRONG: usize = 2;
 const IN_WORD: usize = usize::BITS as usize / 2;
@@ -30,7 +31,7 @@ const FOR_EVER: usize = 1 << (usize::BITS - 1);
 #[derive(Debug)]
 pub(crate) struct Pages {
     words: Vec<AtomicUsize>,
-    /// How many pages were not found right. If it is 0, lookups skip `words`.
+    /// How many pages were not found right, or are wrong. If it is 0, lookups skip `words`.
     doubts: AtomicUsize,
 }
 
@@ -75,9 +76,11 @@ impl Pages {
             let bit = if right { RIGHT } else { WRONG };
             let shift = 2 * (page % IN_WORD);
             let before = word.fetch_or(bit << shift, Ordering::Relaxed) >> shift & 3;
-            if right && before == 0 {
-                self.doubts.fetch_sub(1, Ordering::Relaxed);
-            }
+            match (before, right) {
+                (0, true) => self.doubts.fetch_sub(1, Ordering::Relaxed),
+                (RIGHT, false) => self.doubts.fetch_add(1, Ordering::Relaxed),
+                _ => before,
+            };
         }
         self.is_right(page)
     }
@@ -88,5 +91,21 @@ impl Pages {
             word.fetch_or(ALL_WRONG, Ordering::Relaxed);
         }
         self.doubts.fetch_or(FOR_EVER, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pages;
+
+    #[test]
+    fn wrong_outweighs_right_whatever_came_first() {
+        let pages = Pages::new(2);
+        pages.record(1, true);
+        pages.record(0, true);
+        assert!(pages.are_all_right());
+        assert!(!pages.record(0, false));
+        assert!(!pages.record(0, true));
+        assert!(!pages.is_right(0) && pages.is_right(1));
     }
 }

@@ -5,11 +5,12 @@ use crate::error::Error;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 const NONE: usize = 0;
-const BODY: usize = 1;
-const CHANGED: usize = 2;
-const FIRST_PAGE: usize = 3;
+const HASH: usize = 1;
+const BODY: usize = 2;
+const CHANGED: usize = 3;
+const FIRST_PAGE: usize = 4;
 
-/// The first damage that was found.
+/// The gravest error that was found; of equal ones, the first.
 #[derive(Debug)]
 pub(crate) struct Fault(AtomicUsize);
 
@@ -20,20 +21,59 @@ impl Fault {
 
     pub(crate) fn report(&self, error: &Error) {
         let code = match error {
+            Error::Hash => HASH,
             Error::Changed => CHANGED,
             // A page of an image in memory is less than the largest usize by far.
             Error::Page(page) => *page as usize + FIRST_PAGE,
             _ => BODY,
         };
-        let _first_stays = self.0.compare_exchange(NONE, code, Ordering::AcqRel, Ordering::Acquire);
+        let graver = |old| (gravity(code) > gravity(old)).then_some(code);
+        let _graver_stays = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, graver);
     }
 
     pub(crate) fn get(&self) -> Option<Error> {
         match self.0.load(Ordering::Acquire) {
             NONE => None,
+            HASH => Some(Error::Hash),
             BODY => Some(Error::Body),
             CHANGED => Some(Error::Changed),
             page => Some(Error::Page((page - FIRST_PAGE) as u64)),
         }
+    }
+}
+
+/// Damage is worse than a key that cannot be hashed. Changed bytes are worse than both: earlier
+/// answers may have been wrong.
+fn gravity(code: usize) -> u8 {
+    match code {
+        NONE => 0,
+        HASH => 1,
+        CHANGED => 3,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, Fault};
+
+    #[test]
+    fn changed_bytes_outweigh_damage_that_was_found_before() {
+        for first in [Error::Hash, Error::Page(3), Error::Body] {
+            let fault = Fault::new();
+            fault.report(&first);
+            fault.report(&Error::Changed);
+            fault.report(&first);
+            assert!(matches!(fault.get(), Some(Error::Changed)));
+        }
+    }
+
+    #[test]
+    fn the_first_damage_stays() {
+        let fault = Fault::new();
+        for error in [Error::Hash, Error::Page(3), Error::Body, Error::Page(1)] {
+            fault.report(&error);
+        }
+        assert!(matches!(fault.get(), Some(Error::Page(3))));
     }
 }

@@ -145,12 +145,22 @@ impl<'a> Filter<'a> {
 
     /// Whether a key may be in the set. `false` is certain.
     ///
-    /// If the keys are hashed by an application, the answer is `true`: use
-    /// [`Filter::contains_digest`].
+    /// If the keys are hashed by an application, the answer is `true`, and [`Filter::error`] reports
+    /// [`Error::Hash`]: use [`Filter::contains_digest`].
     #[inline]
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
-        self.application || self.contains_digest(self.digest(key))
+        if self.application {
+            return self.cannot_hash();
+        }
+        self.contains_digest(self.digest(key))
+    }
+
+    /// Answers *maybe*, and reports why (app-hashes.md 6).
+    #[cold]
+    fn cannot_hash(&self) -> bool {
+        self.fault.report(&Error::Hash);
+        true
     }
 
     /// The digest of a key: XXH3 under the filter's seed.
@@ -234,8 +244,8 @@ impl<'a> Filter<'a> {
     /// If the two slices differ in length.
     pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) -> usize {
         assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        if self.application {
-            answers.fill(true);
+        if self.application && !keys.is_empty() {
+            answers.fill(self.cannot_hash());
             return keys.len();
         }
         let mut digests = [0; BATCH];
@@ -283,15 +293,26 @@ impl<'a> Filter<'a> {
     /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages go on. [`Error::Body`]
     /// if a body contradicts its header: all its answers are *maybe*. [`Error::Changed`] if a page
     /// that was right is now wrong, as in a mapped file that was written to: all answers are
-    /// *maybe*, and earlier answers may have been wrong. A series reports its first damaged layer.
+    /// *maybe*, and earlier answers may have been wrong. That error stays, also if the bytes change
+    /// back. A series reports its first damaged layer.
     pub fn verify(&self) -> Result<()> {
-        self.parts().map(|part| self.verify_part(part)).fold(Ok(()), Result::and)
+        let result = self.parts().map(|part| self.verify_part(part)).fold(Ok(()), Result::and);
+        self.unless_changed(result)
+    }
+
+    /// A result that no longer counts if bytes have changed, in whatever layer and whenever.
+    fn unless_changed(&self, result: Result<()>) -> Result<()> {
+        match self.fault.get() {
+            Some(Error::Changed) => Err(Error::Changed),
+            _ => result,
+        }
     }
 
     /// Checks one layer.
     #[cfg(feature = "std")]
     pub(crate) fn verify_layer(&self, layer: usize) -> Result<()> {
-        self.parts().nth(layer).map_or(Ok(()), |part| self.verify_part(part))
+        let result = self.parts().nth(layer).map_or(Ok(()), |part| self.verify_part(part));
+        self.unless_changed(result)
     }
 
     fn verify_part(&self, part: &Part) -> Result<()> {
@@ -304,6 +325,7 @@ impl<'a> Filter<'a> {
     }
 
     /// The first damage that a lookup or a verification found, or why every answer is *maybe*.
+    /// [`Error::Changed`] takes the place of damage that was found before.
     ///
     /// Look at it after a batch of lookups: damage makes answers *maybe*, never a wrong "no".
     #[must_use]
@@ -413,5 +435,21 @@ impl Filter<'static> {
         // SAFETY: the caller makes the same promise.
         let mapping = unsafe { crate::mapping::Mapping::new(path.as_ref())? };
         Filter::new(Container::Mapped(mapping), false)
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use crate::error::Error;
+
+    #[test]
+    fn a_file_that_changed_is_never_whole_again() {
+        let filter = crate::Builder::new().build().unwrap();
+        filter.fault.report(&Error::Page(0));
+        assert!(filter.verify().is_ok());
+        filter.fault.report(&Error::Changed);
+        assert!(matches!(filter.verify(), Err(Error::Changed)));
+        assert!(matches!(filter.verify_layer(0), Err(Error::Changed)));
+        assert!(matches!(filter.error(), Some(Error::Changed)));
     }
 }

@@ -151,3 +151,18 @@ fn mapped_files_answer_as_files_that_were_read() {
     let error = unsafe { Filter::map(refused("empty.bloom")).unwrap_err() };
     assert_eq!(error.name(), "BLOOMFILE_EEMPTY");
 }
+
+#[test]
+fn keys_that_only_an_application_can_hash_are_maybe_with_an_error() {
+    let row = table("golden/index.tsv").into_iter().find(|row| row["hash"] != "xxh3").unwrap();
+    let lookups: [fn(&Filter<'_>) -> bool; 2] = [
+        |filter| filter.contains(b"key"),
+        |filter| filter.contains_many(&["key"], &mut [false]) == 1,
+    ];
+    for look_up in lookups {
+        let filter = open_named(&golden(&row["file"]), &row["hash"]);
+        assert!(filter.error().is_none());
+        assert!(look_up(&filter));
+        assert!(matches!(filter.error(), Some(Error::Hash)));
+    }
+}

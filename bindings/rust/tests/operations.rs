@@ -263,3 +263,22 @@ fn results_answer_maybe_until_the_function_of_the_application_is_stated() {
         assert!(result.contains_digest(5) && !result.contains_digest(!5));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn written_file_keeps_the_mode_of_the_old_one_and_the_link_to_it() {
+    use std::os::unix::fs::{symlink, PermissionsExt};
+    let folder = std::env::temp_dir().join(format!("bloomfile-rust-mode-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (path, link) = (folder.join("a.bloom"), folder.join("link.bloom"));
+    symlink("a.bloom", &link).unwrap();
+    for mode in [0o600, 0o640, 0o666] {
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        write_file(&link, b"new").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

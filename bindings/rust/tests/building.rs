@@ -149,7 +149,8 @@ const APPLICATION: HashName = HashName { id: 0x8000_0001, self_test: 7 };
 
 #[test]
 fn keys_that_an_application_hashes_are_added_by_their_digest_only() {
-    let adds: [fn(&mut Builder) -> Result<(), Error>; 4] = [
+    type Add = fn(&mut Builder) -> bloomfile::Result<()>;
+    let adds: [Add; 4] = [
         |builder| {
             builder.add(b"a");
             Err(Error::Hash)

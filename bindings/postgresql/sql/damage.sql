@@ -18,6 +18,12 @@ SELECT bloom_contains('\x'::bytea, 7);
 SELECT bloom_contains('apple'::bytea, 7);
 SELECT bloom_info('apple'::bytea);
 SELECT bloom_contains(set_byte(image, 600, get_byte(image, 600) # 1), 7) FROM f;
+-- two images with the same header, body checksum and counts: the forged one lacks key 1
+SELECT name, bloom_contains(image, 1) FROM
+    (SELECT bloom_build(i::bigint) AS whole FROM generate_series(1, 40) i) b,
+    LATERAL (VALUES (1, 'forged', overlay(whole PLACING '\x00008100100cca05040890402000c0226888240000000330000040843dde00438559044100040460038840609c2800419068301b1c080c950101842428028410' FROM 513)),
+                    (2, 'whole', whole), (3, 'forged', overlay(whole PLACING '\x00008100100cca05040890402000c0226888240000000330000040843dde00438559044100040460038840609c2800419068301b1c080c950101842428028410' FROM 513)))
+        v (number, name, image) ORDER BY number;
 -- the same in a file: a page is checked when it is first used
 SELECT set_config('bloomfile.directory', current_setting('data_directory'), false) <> '' AS set;
 \set file 'current_setting(''data_directory'') || ''/bloomfile_regress.bloom'''

@@ -84,9 +84,9 @@ void digests_reset(struct digests *d)
         d->runs.fd = -1;
     }
     d->runs = (struct runs){ .list = d->runs.list, .room = d->runs.room, .fd = d->runs.fd };
-    d->spool_size = 0;
-    d->spooled = 0;
     d->counted = d->counted_of = 0;
+    d->spooled = 0;
+    d->spool_size = 0;
 }
 
 /* ---- adding */

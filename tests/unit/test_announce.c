@@ -151,7 +151,7 @@ ON_NEW_FILTER(first_unverified_page_of_a_batch_is_read_without_a_request)
     assert_int_equal(count, 0);
 }
 
-ON_NEW_FILTER(a_bad_page_is_known)
+ON_NEW_FILTER(bad_page_is_not_requested_again)
 {
     static const uint64_t bad[] = { 64 }, wanted[] = { 64, 66, 64, 67 };
     damage_page(64);

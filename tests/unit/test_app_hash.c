@@ -129,7 +129,7 @@ static void assert_answers(const bloomfile_filter *f)
 
 /* ---- building */
 
-TEST(a_builder_takes_digests_only)
+TEST(builder_with_an_application_hash_refuses_keys)
 {
     for (unsigned many = 0; many < 2; many++) {
         bloomfile_builder *b = new_builder(params_of(BLOOMFILE_LAYOUT_BLOCKED));
@@ -147,7 +147,7 @@ TEST(a_builder_takes_digests_only)
     }
 }
 
-TEST(the_header_carries_the_name)
+TEST(header_records_hash_id_and_self_test)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = image_of(layouts[i]);
@@ -174,7 +174,7 @@ static int open_ours_at(bloomfile_filter **f, const char *path, unsigned flags)
 }
 
 /* bloomfile_open() is for lookups by key. */
-TEST(the_simple_call_refuses_it_and_the_other_answers_maybe)
+TEST(open_refuses_an_application_hash_and_open_with_answers_maybe)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_COPY };
@@ -222,7 +222,7 @@ TEST(faults_are_reported_in_the_order_of_the_rules)
     free(image.data);
 }
 
-TEST(numbers_below_the_range_stay_unknown)
+TEST(hash_ids_below_the_application_range_are_refused)
 {
     static const uint32_t ids[] = { 0, 2, 0x7FFFFFFF };
     struct bytes image = image_of(BLOOMFILE_LAYOUT_CLASSIC);
@@ -239,7 +239,7 @@ TEST(numbers_below_the_range_stay_unknown)
 
 /* ---- naming */
 
-TEST(only_the_right_name_opens_it)
+TEST(open_requires_the_right_hash_id_and_self_test)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++) {
@@ -283,7 +283,7 @@ TEST(a_self_test_may_depend_on_the_seed_of_the_file)
     free(image.data);
 }
 
-TEST(a_filter_of_xxh3_is_refused_by_an_application)
+TEST(application_hash_does_not_open_an_xxh3_filter)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 51200, 6, 9, 0 });
@@ -298,7 +298,7 @@ TEST(a_filter_of_xxh3_is_refused_by_an_application)
     free(image.data);
 }
 
-TEST(a_key_is_maybe_and_the_sticky_error_tells)
+TEST(lookup_by_key_answers_maybe_and_sets_the_sticky_error)
 {
     for (size_t i = 0; i < ROWS(layouts); i++)
         for (unsigned batch = 0; batch < 2; batch++) {
@@ -344,7 +344,7 @@ static void assert_copy(const char *path, uint32_t layout)
     bloomfile_close(f);
 }
 
-TEST(folding_merging_copying_and_verifying_work_unnamed)
+TEST(fold_merge_copy_and_verify_work_without_the_hash)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         const uint32_t layout = layouts[i];
@@ -383,7 +383,7 @@ TEST(folding_merging_copying_and_verifying_work_unnamed)
     }
 }
 
-TEST(filters_of_unlike_functions_do_not_merge)
+TEST(filters_of_different_hash_functions_do_not_merge)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC);
     struct bytes images[4];
@@ -413,7 +413,7 @@ TEST(filters_of_unlike_functions_do_not_merge)
     }
 }
 
-TEST(a_body_made_elsewhere_is_named_by_its_params)
+TEST(assemble_records_the_application_hash_of_its_params)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_COUNTING);
     struct bytes image = image_of(BLOOMFILE_LAYOUT_COUNTING);
@@ -452,7 +452,7 @@ static void assert_takes_nothing(bloomfile_filter *f, bool named)
     assert_error(bloomfile_remove_digest(f, digest_of(0)), BLOOMFILE_EHASH);
 }
 
-TEST(a_live_filter_takes_digests_from_who_names_it)
+TEST(live_filter_accepts_digests_only_with_its_hash_named)
 {
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_COUNTING);
     assert_answers(f);
@@ -497,7 +497,7 @@ static void assert_sealed_never_no(uint32_t layout, unsigned flags)
     free(image.data);
 }
 
-TEST(a_digest_that_the_library_cannot_make_ends_all_no)
+TEST(filter_with_an_unnamed_hash_never_answers_no)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t i = 0; i < ROWS(layouts) * ROWS(flags); i++)
@@ -530,7 +530,7 @@ TEST(digest_of_an_unavailable_hash_is_neither_added_nor_removed)
     }
 }
 
-TEST(a_filter_in_memory_takes_digests)
+TEST(filter_in_memory_accepts_digests)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f;
@@ -558,7 +558,7 @@ TEST(sealing_in_place_with_an_unnamed_hash_still_answers_maybe)
     }
 }
 
-TEST(live_sources_are_copied_and_rescued)
+TEST(live_filter_with_an_unnamed_hash_is_copied_and_rescued)
 {
     bloomfile_filter *f = create_live(BLOOMFILE_LAYOUT_BLOCKED), *copy;
     bloomfile_close(f);
@@ -613,7 +613,7 @@ static void assert_golden(const char *name, const char *keys, uint32_t hash_id, 
     bloomfile_close(f);
 }
 
-TEST(the_golden_files_answer_by_digests)
+TEST(golden_files_with_application_hashes_answer_by_digest)
 {
     char path[4096], name[64], keys[64];
     uint32_t hash_id;

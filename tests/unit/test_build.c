@@ -56,7 +56,7 @@ TEST(equal_keys_count_once)
 }
 
 /* There are too many to be sorted as they arrive. */
-TEST(many_equal_keys_that_were_counted_count_once)
+TEST(many_repeated_keys_count_once_after_a_count)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
@@ -78,7 +78,7 @@ static void *add_one_more(void *context)
     return NULL;
 }
 
-TEST(keys_are_counted_whichever_thread_adds_them)
+TEST(key_count_does_not_depend_on_the_adding_thread)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 2 });
     for (uint64_t added = 1; added <= 5; added++) {
@@ -122,7 +122,7 @@ TEST(many_keys_may_be_added_after_counting)
     assert_same(last_image(b), last_image(at_once));
 }
 
-TEST(digests_stand_for_their_keys)
+TEST(adding_digests_equals_adding_their_keys)
 {
     enum {
         N = 100000
@@ -140,7 +140,7 @@ TEST(digests_stand_for_their_keys)
     free(digests);
 }
 
-TEST(many_keys_are_added_at_once)
+TEST(add_many_equals_adding_each_key)
 {
     enum {
         N = 3000
@@ -160,7 +160,7 @@ TEST(many_keys_are_added_at_once)
     assert_same(last_image(b), last_image(by_key));
 }
 
-TEST(more_digests_than_memory_holds_are_refused_and_not_forgotten)
+TEST(add_of_too_many_digests_fails_and_the_error_persists)
 {
     static const size_t counts[] = { SIZE_MAX / 8, SIZE_MAX };
     for (size_t i = 0; i < ROWS(counts); i++) {
@@ -216,7 +216,7 @@ TEST(the_reserved_bytes_are_zero)
 
 /* ---- small and odd filters */
 
-TEST(a_filter_of_no_keys_says_no)
+TEST(filter_without_keys_answers_no)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = last_image(new_builder(layouts[i]));
@@ -233,7 +233,7 @@ TEST(a_filter_of_no_keys_says_no)
     }
 }
 
-TEST(every_number_of_bits_holds_its_keys)
+TEST(filter_of_any_number_of_bits_holds_its_keys)
 {
     for (uint64_t m = 1; m < 140; m++) {
         for (uint32_t layout = BLOOMFILE_LAYOUT_CLASSIC; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -269,7 +269,7 @@ TEST(counters_count_positions_and_stop_at_15)
     free(image.data);
 }
 
-TEST(nothing_is_freed_of_no_builder)
+TEST(freeing_a_null_builder_does_nothing)
 {
     bloomfile_builder_free(NULL);
 }
@@ -283,7 +283,7 @@ static struct bytes image_of_numbers(bloomfile_builder *b, uint64_t from, uint64
 }
 
 /* In memory, in partitions and in runs on disk; of slices too. */
-TEST(a_builder_that_was_reset_makes_what_a_new_one_makes)
+TEST(reset_builder_makes_the_bytes_of_a_new_builder)
 {
     static const struct {
         struct bloomfile_params params;
@@ -318,7 +318,7 @@ TEST(a_builder_that_was_reset_makes_what_a_new_one_makes)
     }
 }
 
-TEST(a_reset_ends_the_error_of_an_add)
+TEST(reset_clears_the_error_of_an_add)
 {
     bloomfile_builder *b = new_builder(
         (struct bloomfile_params){ .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 1 });
@@ -335,7 +335,7 @@ TEST(a_reset_ends_the_error_of_an_add)
 
 /* ---- written in large pieces, by one thread and by two */
 
-TEST(parts_that_are_gathered_come_to_their_places)
+TEST(gathered_parts_are_copied_to_their_places)
 {
     for (unsigned threads = 1; threads <= 2; threads++) {
         const uint64_t blocks = (threads == 1 ? 9 << 14 : 65 << 14) + 5;

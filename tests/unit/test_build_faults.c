@@ -145,7 +145,7 @@ TEST(each_failed_call_returns_its_error_and_loses_no_digest)
 }
 
 /* Single digests are collected before they are written. */
-TEST(no_single_digest_is_lost)
+TEST(failed_call_loses_no_digest_added_singly)
 {
     batch = 1;
     each_failed_call_returns_its_error_and_loses_no_digest(state);
@@ -210,7 +210,7 @@ TEST(failed_allocation_in_unlimited_memory_loses_no_digest)
 }
 
 /* Solving pages takes memory too. */
-TEST(no_ribbon_digest_is_lost)
+TEST(failed_call_loses_no_digest_of_a_ribbon)
 {
     struct bloomfile_params ribbon = params;
     ribbon.layout = BLOOMFILE_LAYOUT_RIBBON;
@@ -218,7 +218,7 @@ TEST(no_ribbon_digest_is_lost)
 }
 
 /* The digests of a slice are spread over the whole while they are collected. */
-TEST(no_slice_digest_is_lost)
+TEST(failed_call_loses_no_digest_of_a_slice)
 {
     struct bloomfile_params slice = params;
     slice.capacity = KEYS;
@@ -234,12 +234,12 @@ TEST(short_and_interrupted_transfers_are_continued)
     assert_error(run(once(ON_openat64, 1, EINTR)), 0);
 }
 
-TEST(a_temporary_file_that_has_been_cut_is_noticed)
+TEST(truncated_temporary_file_is_detected)
 {
     assert_error(run((struct faults){ .file_ends_at = 100000 }), BLOOMFILE_ETRUNCATED);
 }
 
-TEST(without_unnamed_files_a_name_for_a_moment_serves)
+TEST(without_unnamed_files_a_named_temporary_file_is_unlinked)
 {
     static const int errors[] = { EOPNOTSUPP, EISDIR, EINVAL };
     for (size_t i = 0; i < ROWS(errors); i++)
@@ -251,7 +251,7 @@ TEST(without_unnamed_files_a_name_for_a_moment_serves)
 }
 
 /* The next file to be opened gets the descriptor number of the abandoned temporary file. */
-TEST(a_temporary_file_that_keeps_its_name_is_given_up)
+TEST(temporary_file_that_cannot_be_unlinked_is_closed)
 {
     struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
     struct faults besides = once(ON_unlinkat, 1, EIO);
@@ -315,7 +315,7 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
 }
 
 /* Number and order of the digests stay the same, so only their sum shows the change. */
-TEST(changed_digests_are_not_counted)
+TEST(changed_digests_in_the_temporary_file_fail_the_count)
 {
     bloomfile_builder *b = new_builder(params);
     uint64_t count = UINT64_MAX;
@@ -356,7 +356,7 @@ TEST(corrupted_temporary_file_fails_the_build)
     }
 }
 
-TEST(a_folder_that_does_not_serve_is_an_error)
+TEST(unusable_spool_folder_is_an_error)
 {
     write_file("file", "", 0);
     static const struct {
@@ -375,7 +375,7 @@ TEST(a_folder_that_does_not_serve_is_an_error)
 }
 
 /* A worker thread must not read it: the program may change it while the file is built. */
-TEST(the_environment_is_read_when_a_builder_is_made)
+TEST(tmpdir_is_read_when_the_builder_is_created)
 {
     char *before = getenv("TMPDIR");
     before = before != NULL ? strdup(before) : NULL;
@@ -394,7 +394,7 @@ TEST(the_environment_is_read_when_a_builder_is_made)
     free(before);
 }
 
-TEST(without_threads_the_caller_does_the_work)
+TEST(caller_does_the_work_if_threads_cannot_start)
 {
     params.threads = 4;
     for (unsigned nth = 1; nth <= 4; nth++)
@@ -403,7 +403,7 @@ TEST(without_threads_the_caller_does_the_work)
 }
 
 /* A thread takes longer to start than a few keys take. */
-TEST(no_more_threads_are_started_than_there_is_work_for)
+TEST(few_keys_start_no_threads)
 {
     static const struct {
         size_t keys;
@@ -424,7 +424,7 @@ TEST(no_more_threads_are_started_than_there_is_work_for)
     }
 }
 
-TEST(two_threads_are_the_fewest_that_share_the_work)
+TEST(threads_are_started_only_if_two_are_allowed)
 {
     for (uint32_t threads = 0; threads <= 2; threads++) {
         faults_begin(&(struct faults){ 0 });
@@ -461,7 +461,7 @@ static bool killed_at(unsigned call)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-TEST(a_kill_leaves_nothing_behind)
+TEST(killed_build_leaves_no_temporary_file)
 {
     if (!has_unnamed_files())
         skip("the file system has no files without a name");

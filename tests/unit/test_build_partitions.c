@@ -106,7 +106,7 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
 }
 
 /* Partitioning begins after some sorted and some unsorted digests. */
-static void partitions_may_begin_anywhere(void **state)
+static void partitioning_may_begin_at_any_digest(void **state)
 {
     static const size_t steps[] = { 0, 1, 7, 8, 3001, 8191, 8192 };
     struct bytes expected = sorted(100000);
@@ -125,7 +125,7 @@ static void partitions_may_begin_anywhere(void **state)
     free(expected.data);
 }
 
-static void less_memory_than_a_mib_is_a_mib(void **state)
+static void memory_limit_below_1_mib_counts_as_1_mib(void **state)
 {
     const uint64_t memories[] = { 1 << 20, (1 << 20) - 1, 1 };
     struct bytes expected = sorted(KEYS);
@@ -156,7 +156,7 @@ static void repetitions_count_once(void **state)
     free(expected.data);
 }
 
-static void a_thread_that_adds_alone_has_all_the_memory(void **state)
+static void single_adding_thread_can_use_all_memory(void **state)
 {
     enum {
         NEARLY_ALL = 4000000 /* 8 bytes each, of the MOST / 2 bytes */
@@ -254,10 +254,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_make_the_bytes_of_sorted_digests),
-        cmocka_unit_test(partitions_may_begin_anywhere),
-        cmocka_unit_test(less_memory_than_a_mib_is_a_mib),
+        cmocka_unit_test(partitioning_may_begin_at_any_digest),
+        cmocka_unit_test(memory_limit_below_1_mib_counts_as_1_mib),
         cmocka_unit_test(repetitions_count_once),
-        cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),
+        cmocka_unit_test(single_adding_thread_can_use_all_memory),
         cmocka_unit_test(digests_may_be_added_after_reading),
         cmocka_unit_test(failed_allocation_of_partitions_loses_no_digest),
         cmocka_unit_test(digests_may_all_be_in_one_partition), /* changes the digests */

@@ -167,7 +167,7 @@ TEST(each_digest_counts_once)
 
 /* A filter of a wrong size was never published: without BLOOMFILE_TO_REPLACE, the right filter
  * could not follow it. */
-TEST(only_the_filter_of_the_right_size_is_published)
+TEST(filter_of_a_wrong_size_is_never_published)
 {
     struct bytes expected = expected_of(kinds[0]);
     const size_t n = out_of_sample();
@@ -180,7 +180,7 @@ TEST(only_the_filter_of_the_right_size_is_published)
 }
 
 /* The digests held would make it too large, but few of them are distinct. */
-TEST(a_filter_is_not_too_large_before_its_keys_are_counted)
+TEST(size_limit_applies_to_the_distinct_keys)
 {
     const struct rlimit small = { KEYS * 10 / 8 + 50000, RLIM_INFINITY };
     struct rlimit before;

@@ -134,7 +134,7 @@ static void neither_threads_nor_memory_nor_order_change_the_bytes(void **state)
     }
 }
 
-static void images_in_memory_are_the_same_too(void **state)
+static void images_in_memory_do_not_depend_on_threads_or_memory(void **state)
 {
     for (size_t k = 0; k < ROWS(kinds); k++) {
         bloomfile_builder *plain = builder_with(kinds[k], (struct how){ 0, 0 });
@@ -250,7 +250,7 @@ static void digests_may_be_spread_unevenly(void **state)
 }
 
 /* The first and the last digest of every block, and so of every part, wherever parts begin. */
-static void no_digest_is_lost_between_parts(void **state)
+static void first_and_last_digest_of_each_part_are_kept(void **state)
 {
     enum {
         BLOCKS = 16391, /* 1 MiB */
@@ -336,7 +336,7 @@ static int growth(uint32_t layout, struct how how)
     return WEXITSTATUS(status);
 }
 
-static void no_more_memory_is_taken_than_allowed(void **state)
+static void build_stays_within_its_memory_limit(void **state)
 {
 #ifdef SANITIZED
     skip("the sanitizer takes memory of its own");
@@ -355,13 +355,13 @@ static void no_more_memory_is_taken_than_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_more_memory_is_taken_than_allowed), /* needs a fresh process */
+        cmocka_unit_test(build_stays_within_its_memory_limit), /* needs a fresh process */
         cmocka_unit_test(neither_threads_nor_memory_nor_order_change_the_bytes),
-        cmocka_unit_test(images_in_memory_are_the_same_too),
+        cmocka_unit_test(images_in_memory_do_not_depend_on_threads_or_memory),
         cmocka_unit_test(keys_may_be_added_after_counting_and_finishing),
         cmocka_unit_test(a_builder_without_keys_makes_an_empty_filter),
         cmocka_unit_test(digests_may_be_spread_unevenly),
-        cmocka_unit_test(no_digest_is_lost_between_parts),
+        cmocka_unit_test(first_and_last_digest_of_each_part_are_kept),
         cmocka_unit_test(digests_beyond_the_memory_limit_go_to_an_unnamed_file),
     };
     return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;

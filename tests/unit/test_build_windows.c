@@ -76,7 +76,7 @@ static struct parts parts_of(struct bloomfile_params params, struct how how)
     return parts_plan(&h, KEYS, &plan, false);
 }
 
-TEST(short_memory_makes_windows_of_parts)
+TEST(little_memory_makes_the_plan_use_windows)
 {
     for (size_t k = 0; k < ROWS(kinds); k++) {
         for (size_t h = 0; h < ROWS(hows); h++) {
@@ -135,7 +135,7 @@ static unsigned reads_of(struct bloomfile_params params)
 }
 
 /* Each part has 256 KiB: a body of 16 MiB would take 64 passes. */
-TEST(digests_are_not_read_for_each_part)
+TEST(digests_are_read_once_per_window_and_not_per_part)
 {
     struct bloomfile_params small = kinds[1];
     small.bits = 8 * 100 * KIB;
@@ -236,7 +236,7 @@ static void damage_in_time(enum fault_call call)
 }
 
 /* An asynchronous write error leaves such changes. */
-TEST(positions_that_change_in_the_file_are_noticed)
+TEST(changed_positions_in_the_file_are_detected)
 {
     static void (*const damages[])(uint8_t *) = { zero, flip, shift };
     bloomfile_builder *b = builder_with(few, hows[0], digests);
@@ -310,7 +310,7 @@ TEST(parts_of_layouts_with_local_positions_fit_into_the_memory)
     assert_true(solver_needs(1 << 20, 1) == solver_needs(1 << 30, 1));
 }
 
-TEST(windows_have_no_more_parts_and_no_larger_buffers_than_serve)
+TEST(windows_and_buffers_stay_within_their_limits)
 {
     for (size_t k = 0; k < ROWS(kinds); k++)
         for (uint64_t memory = MIB; memory <= 32 * MIB; memory *= 2) {
@@ -321,7 +321,7 @@ TEST(windows_have_no_more_parts_and_no_larger_buffers_than_serve)
         }
 }
 
-TEST(a_buffer_takes_no_more_memory_than_it_may)
+TEST(buffer_stays_within_its_planned_size)
 {
     const struct digest_buffer_plan plan = { .most = 5000 };
     struct digest_buffer buffer = { 0 };

@@ -343,7 +343,7 @@ static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t
 
 /* Two live files that were made alike have equal static headers, but each has its own identity.
  * A sealed image has no identity: it is detected if bits were lost. */
-TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
+TEST_IN_DIR(other_file_with_equal_parameters_is_detected)
 {
     for (unsigned i = 0; i < 16; i++) {
         const bool writes = (i & 1) != 0, seals = (i & 2) != 0, fuller = (i & 4) != 0;
@@ -371,7 +371,7 @@ TEST_IN_DIR(another_file_that_was_made_alike_is_detected)
 }
 
 /* live_load() has no path to check, but it can check the mapped header. */
-TEST_IN_DIR(a_live_file_without_a_header_has_no_record)
+TEST_IN_DIR(live_file_that_lost_its_header_is_reported_as_changed)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", 0);
@@ -389,7 +389,7 @@ TEST_IN_DIR(a_live_file_without_a_header_has_no_record)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed)
+TEST_IN_DIR(filter_inside_a_changed_file_has_status_echanged)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,
                                       BLOOMFILE_OPEN_LOCK, BLOOMFILE_OPEN_COPY };

@@ -47,7 +47,7 @@ TEST(the_checksums_of_pages_combine_to_that_of_the_whole)
     }
 }
 
-TEST(a_part_may_have_any_size)
+TEST(checksum_of_a_last_part_of_any_size_is_appended)
 {
     static const size_t sizes[] = { 0, 1, 63, 4095, 4096, 4097, 8192 };
     for (size_t i = 0; i < ROWS(sizes); i++) {
@@ -58,7 +58,7 @@ TEST(a_part_may_have_any_size)
     }
 }
 
-TEST(a_body_has_a_checksum_for_each_page_it_begins)
+TEST(partial_last_page_has_a_checksum)
 {
     static const struct {
         uint64_t size, pages, last;
@@ -84,7 +84,7 @@ TEST(a_body_has_a_checksum_for_each_page_it_begins)
 }
 
 /* Combining with a CRC-32 of 0 only shifts. */
-TEST(a_part_may_have_more_than_32_bits_of_size)
+TEST(checksum_of_a_part_above_4_gib_is_appended)
 {
     const uint64_t pages[] = { 1u << 18, (1u << 18) + 1, 5u << 18 };
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {

@@ -192,7 +192,7 @@ TEST_WITH(each_cold_page_is_requested_once, make_cold_filter, leave_temp_dir)
 }
 
 /* The library does not know the origin of the caller's memory, so it requests nothing. */
-TEST_WITH(an_image_that_the_caller_has_mapped_is_only_read, make_cold_filter, leave_temp_dir)
+TEST_WITH(image_mapped_by_the_caller_gets_no_requests, make_cold_filter, leave_temp_dir)
 {
     int fd = open("filter", O_RDONLY | O_CLOEXEC);
     const size_t size = (size_t)lseek(fd, 0, SEEK_END);

@@ -121,7 +121,7 @@ static void make_file(uint32_t layout, uint64_t bits)
     path = "filter";
 }
 
-TEST_WITH(a_sealed_file_costs_what_it_says, enter_temp_dir, leave_temp_dir)
+TEST_WITH(sealed_file_uses_the_memory_it_reports, enter_temp_dir, leave_temp_dir)
 {
     static const unsigned each[] = { 0, BLOOMFILE_OPEN_NOWAIT, BLOOMFILE_OPEN_COPY,
                                      BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_NOWAIT };
@@ -137,7 +137,7 @@ TEST_WITH(a_sealed_file_costs_what_it_says, enter_temp_dir, leave_temp_dir)
     assert_cost_of(open_path);
 }
 
-TEST_WITH(an_image_costs_what_it_says, enter_temp_dir, leave_temp_dir)
+TEST_WITH(image_uses_the_memory_it_reports, enter_temp_dir, leave_temp_dir)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 9000 });
     image = last_image(b);
@@ -149,7 +149,7 @@ TEST_WITH(an_image_costs_what_it_says, enter_temp_dir, leave_temp_dir)
     free(image.data);
 }
 
-TEST_WITH(a_live_filter_costs_what_it_says, enter_temp_dir, leave_temp_dir)
+TEST_WITH(live_filter_uses_the_memory_it_reports, enter_temp_dir, leave_temp_dir)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params, .capacity = 9000 };
     bloomfile_filter *f;
@@ -163,7 +163,7 @@ TEST_WITH(a_live_filter_costs_what_it_says, enter_temp_dir, leave_temp_dir)
     assert_cost_of(create_in_memory);
 }
 
-TEST_WITH(a_series_costs_what_all_of_it_costs, enter_temp_dir, leave_temp_dir)
+TEST_WITH(cost_of_a_series_is_the_sum_of_its_layers, enter_temp_dir, leave_temp_dir)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params,
                                              .capacity = 500,

@@ -44,7 +44,7 @@ static bool has(const bloomfile_filter *f, uint64_t i)
     return bloomfile_contains(f, key.data, key.size);
 }
 
-TEST_IN_DIR(a_key_goes_away_with_its_last_removal)
+TEST_IN_DIR(key_is_absent_after_its_last_removal)
 {
     bloomfile_filter *f = make_filter(10007, 7);
     for (int times = 1; times <= 14; times++) {
@@ -63,7 +63,7 @@ TEST_IN_DIR(a_key_goes_away_with_its_last_removal)
 }
 
 /* L6, L8. dablooms fails here: its counter stops at 15, but is lowered from there. */
-TEST_IN_DIR(a_counter_that_was_full_never_loses_its_keys)
+TEST_IN_DIR(saturated_counter_never_loses_its_keys)
 {
     bloomfile_filter *f = make_filter(10007, 7);
     for (int i = 0; i < 20; i++)
@@ -110,7 +110,7 @@ TEST_IN_DIR(a_key_that_is_certainly_absent_cannot_be_removed)
 
 /* L6, L8. If counters are few, several positions of a key fall on the same counter. It must be
  * that high for the key to be present. */
-TEST_IN_DIR(a_counter_must_be_as_high_as_the_key_has_made_it)
+TEST_IN_DIR(removal_needs_a_counter_as_high_as_the_positions_of_the_key_in_it)
 {
     bloomfile_filter *f = make_filter(3, 4);
     unsigned refused_though_maybe = 0;
@@ -174,7 +174,7 @@ static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_million_operations_lose_nothing)
+TEST_IN_DIR(million_adds_and_removals_lose_no_key)
 {
     operate(8 * UNIVERSE, 6, 2, false);
     operate(2 * UNIVERSE, 3, 9, true);
@@ -197,7 +197,7 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-TEST_IN_DIR(removers_do_not_take_away_what_is_others_)
+TEST_IN_DIR(removers_keep_the_keys_of_others)
 {
     static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
     for (size_t c = 0; c < ROWS(groups); c++) {
@@ -221,7 +221,7 @@ TEST_IN_DIR(removers_do_not_take_away_what_is_others_)
 }
 
 /* L22. */
-TEST_IN_DIR(counts_that_do_not_add_up_are_called_estimates)
+TEST_IN_DIR(contradictory_counts_are_marked_as_estimates)
 {
     bloomfile_filter *adder = make_filter(1000, 5), *remover;
     assert_error(add(adder, 1), 0);
@@ -242,7 +242,7 @@ TEST_IN_DIR(counts_that_do_not_add_up_are_called_estimates)
 
 /* ---- projection */
 
-TEST_IN_DIR(a_projection_is_the_plain_filter_of_the_same_keys)
+TEST_IN_DIR(projection_equals_a_classic_build_of_the_same_keys)
 {
     static const uint64_t sizes[] = { 1, 2, 7, 8, 9, 4095, 32768, 100003, 9 * 4096 * 8 + 5 };
     for (size_t s = 0; s < ROWS(sizes); s++) {
@@ -280,7 +280,7 @@ TEST_IN_DIR(a_projection_is_the_plain_filter_of_the_same_keys)
     }
 }
 
-TEST_IN_DIR(only_counting_filters_forget)
+TEST_IN_DIR(only_counting_filters_remove_keys)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;

@@ -256,7 +256,7 @@ TEST(each_failed_call_returns_its_error_and_leaves_nothing_behind)
     assert_int_equal(mapped_sessions(), sessions);
 }
 
-TEST(where_space_cannot_be_reserved_zeros_are_written)
+TEST(zeros_are_written_where_fallocate_is_missing)
 {
     static const int errors[] = { EOPNOTSUPP, ENOSYS };
     for (size_t o = 0; o < ROWS(operations); o++)
@@ -303,7 +303,7 @@ TEST(without_proc_the_access_control_list_is_found_by_the_path)
     }
 }
 
-TEST(random_names_are_for_when_the_others_are_taken)
+TEST(random_temporary_names_are_used_only_if_the_fixed_names_are_taken)
 {
     struct faults faults = once(ON_getrandom, 1, ENOSYS);
     const size_t entries = entries_in_dir();
@@ -368,7 +368,7 @@ static void find_inherited_descriptor(enum fault_call call)
 }
 
 /* Another thread may start a program at any time. */
-TEST(a_program_inherits_no_descriptor_of_them)
+TEST(executed_programs_inherit_no_descriptors)
 {
     for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
         const int flags = fcntl(fd, F_GETFD);
@@ -399,7 +399,7 @@ TEST(reader_copies_but_cannot_rescue_a_file_sealed_by_another_handle)
 }
 
 /* The kernel reports a failed write only once, and bloomfile_sync() did not get that report. */
-TEST(a_source_that_cannot_be_synced_is_not_relied_on_any_more)
+TEST(live_source_whose_sync_failed_is_never_trusted_again)
 {
     int (*const copies[])(void) = { seal_to_new, project, rescue };
     bloomfile_filter *const sound = source;
@@ -422,7 +422,7 @@ TEST(a_source_that_cannot_be_synced_is_not_relied_on_any_more)
 }
 
 /* Its parent has counted keys that no record holds yet. */
-TEST(a_child_that_copies_does_not_take_its_count_for_exact)
+TEST(copy_made_by_a_child_has_an_estimated_count)
 {
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *writer = opened("other", BLOOMFILE_OPEN_WRITE);

@@ -118,7 +118,7 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
     bloomfile_close(f);
 }
 
-TEST(every_flipped_bit_of_the_body_is_found_and_never_makes_a_no)
+TEST(flipped_bit_of_the_body_is_detected_and_never_answers_no)
 {
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
@@ -134,7 +134,7 @@ TEST(every_flipped_bit_of_the_body_is_found_and_never_makes_a_no)
     }
 }
 
-TEST(every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful)
+TEST(flipped_bit_of_a_page_checksum_makes_its_page_bad)
 {
     for (size_t r = 0; r < SMALL; r++) {
         struct bytes image = image_from(*small_recipe(r));
@@ -149,7 +149,7 @@ TEST(every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful)
     }
 }
 
-TEST(a_page_of_zeros_never_makes_a_no)
+TEST(page_of_zeros_never_answers_no)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         for (uint64_t page = 0; page < 3; page++) {
@@ -162,7 +162,7 @@ TEST(a_page_of_zeros_never_makes_a_no)
     }
 }
 
-TEST(swapped_pages_are_both_bad_and_the_third_is_not)
+TEST(only_the_two_swapped_pages_are_bad)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
@@ -226,7 +226,7 @@ TEST(a_page_found_bad_stays_bad)
     free(image.data);
 }
 
-TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
+TEST(verify_none_trusts_pages_until_verification_finds_them_bad)
 {
     for (size_t r = 0; r < ROWS(three_pages); r++) {
         struct bytes image = image_from(three_pages[r]);
@@ -257,7 +257,7 @@ TEST(unverified_pages_are_believed_until_a_verification_finds_them_bad)
     }
 }
 
-TEST(an_undamaged_filter_has_no_doubts)
+TEST(undamaged_filter_reports_no_damage)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     for (size_t r = 0; r < ROWS(small_recipes); r++) {

@@ -105,7 +105,7 @@ static void wait_for_round(struct watch *w)
         sched_yield();
 }
 
-TEST_IN_DIR(verify_looks_again_at_good_pages_beside_lookups)
+TEST_IN_DIR(verify_rechecks_good_pages_during_lookups)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
@@ -136,7 +136,7 @@ TEST_IN_DIR(verify_looks_again_at_good_pages_beside_lookups)
     }
 }
 
-TEST_IN_DIR(damage_to_the_file_does_not_reach_a_copy)
+TEST_IN_DIR(copy_in_memory_is_unaffected_by_damage_to_the_file)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         write_filter(&recipes[r]);
@@ -173,7 +173,7 @@ TEST_IN_DIR(verify_reports_a_changed_header)
 }
 
 /* The disk may have returned a wrong page once, and may do so again. */
-TEST_IN_DIR(a_bad_page_stays_bad_when_it_is_as_it_was)
+TEST_IN_DIR(page_once_found_bad_stays_bad_after_it_is_restored)
 {
     static bool hits[4 * KEYS], again[4 * KEYS];
     static uint64_t digests[4 * KEYS];
@@ -234,14 +234,14 @@ static void assert_verified_once_sealed(const struct recipe *recipe, uint64_t pa
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(the_handle_that_seals_verifies_pages_from_then_on)
+TEST_IN_DIR(sealing_handle_verifies_pages_after_the_seal)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (uint64_t page = 0; page < PAGES; page += BAD_PAGE)
             assert_verified_once_sealed(&recipes[r], page);
 }
 
-TEST_IN_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed)
+TEST_IN_DIR(page_read_while_live_is_verified_after_the_seal)
 {
     for (size_t r = 0; r < LIVE; r++) {
         bloomfile_filter *f = open_live(recipes[r].layout, recipes[r].m);
@@ -277,7 +277,7 @@ static void change_page(const char *path, unsigned how)
 }
 
 /* L25. */
-TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
+TEST_IN_DIR(body_with_a_wrong_count_of_bits_is_not_sealed)
 {
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
@@ -303,7 +303,7 @@ TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed)
 
 /* The copy's checksums would vouch for it. A writer tolerates more: extra bits may belong to
  * keys that are being added, and lost bits to keys that are being removed. */
-TEST_IN_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied)
+TEST_IN_DIR(body_with_a_wrong_count_of_bits_is_not_copied)
 {
     static int (*const ways[])(const bloomfile_filter *f) = { seal_it_to, fold_it, merge_it,
                                                               project_it };
@@ -458,7 +458,7 @@ TEST_IN_DIR(damaged_file_that_also_grew_is_reported_as_changed)
 }
 
 /* The counter still counts as a one, but no longer as stuck. */
-TEST_IN_DIR(a_counter_that_is_stuck_no_more_is_not_sealed)
+TEST_IN_DIR(body_that_lost_a_saturated_counter_is_not_sealed)
 {
     uint8_t body[PAGES * PAGE];
     bloomfile_filter *f = open_live(recipes[2].layout, recipes[2].m);

@@ -141,7 +141,7 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
 
 /* All to nothing, half to half, few to few. The last rows have parts with few and with many
  * changes. */
-TEST(any_two_bodies_make_a_patch)
+TEST(patch_exists_between_any_two_bodies)
 {
     static const unsigned odds[][2] = { { 0, 0 }, { 0, 256 },   { 256, 0 },  { 128, 128 },
                                         { 0, 1 }, { 255, 254 }, { 200, 60 }, { 1, 1 } };
@@ -228,7 +228,7 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
 }
 
 /* patches.md 5, "The same bytes". */
-TEST(parts_end_where_the_specification_says)
+TEST(parts_end_where_the_specification_requires)
 {
     static const struct {
         size_t pages;
@@ -256,7 +256,7 @@ TEST(parts_end_where_the_specification_says)
 }
 
 /* Including bytes that no field names, and the record that is not in force. */
-TEST(every_byte_of_the_header_comes_out)
+TEST(patch_restores_every_byte_of_the_header)
 {
     struct bytes base = with_file_header(image_from(small_recipes[1])),
                  result = with_file_header(image_from(small_recipes[1]));
@@ -284,7 +284,7 @@ TEST(every_byte_of_the_header_comes_out)
     free(result.data);
 }
 
-TEST(all_processors_find_and_make_the_same)
+TEST(fast_and_portable_patch_code_agree)
 {
 #ifdef __x86_64__
     if (changes_best() == &changes_plain)
@@ -358,7 +358,7 @@ static void fill_body(uint8_t *body, uint8_t byte, bool checked)
 
 /* Another process writes to a file between the passes, and perhaps to its checksums. Then the
  * second pass finds more changes than the first one counted. */
-TEST(bodies_that_change_between_the_passes_have_no_patch)
+TEST(body_that_changes_between_the_passes_fails_the_delta)
 {
     static uint8_t bodies[ENCODE_BOTH][BODY + 4 * BODY_PAGES];
     uint8_t *old = bodies[ENCODE_OLD], *new = bodies[ENCODE_NEW];
@@ -426,7 +426,7 @@ static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uin
     return file;
 }
 
-TEST_IN_DIR(patches_are_those_of_the_text)
+TEST_IN_DIR(patches_match_the_vectors)
 {
     for_each_vector(line, "patch", 10)
     {
@@ -456,7 +456,7 @@ TEST_IN_DIR(patches_are_those_of_the_text)
 
 /* ---- refusals */
 
-TEST(filters_of_another_shape_are_refused)
+TEST(filters_of_different_shapes_are_refused)
 {
     const struct recipe recipe = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
     struct recipe others[] = { recipe, recipe, recipe, recipe };
@@ -530,7 +530,7 @@ TEST(a_damaged_filter_is_refused)
     free(result.data);
 }
 
-TEST(another_base_is_refused)
+TEST(patch_is_refused_on_a_different_base)
 {
     struct bytes base = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 500),
                  result = with_keys(BLOOMFILE_LAYOUT_CLASSIC, 9999, 0, 501),
@@ -547,7 +547,7 @@ TEST(another_base_is_refused)
     free(third.data);
 }
 
-TEST(every_damaged_byte_and_every_cut_is_refused)
+TEST(every_damaged_byte_and_every_truncation_is_refused)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         const uint64_t bits = bits_of(layouts[l], 3);
@@ -626,7 +626,7 @@ TEST(invalid_codes_with_a_correct_checksum_are_refused)
 
 /* ---- files */
 
-TEST_IN_DIR(the_result_may_take_the_place_of_its_base)
+TEST_IN_DIR(result_may_replace_its_base)
 {
     assert_int_equal(publish_filter("old.bloom", 0, 1000), 0);
     struct bytes old = read_file("old.bloom");
@@ -717,7 +717,7 @@ TEST(layers_of_a_series_are_patched_one_by_one)
     }
 }
 
-TEST(series_of_other_shapes_have_no_patch)
+TEST(series_of_different_shapes_are_refused)
 {
     struct bytes two = series_image(BLOOMFILE_LAYOUT_BLOCKED, 5000), patch,
                  three = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000),

@@ -126,7 +126,7 @@ TEST_IN_DIR(each_failed_call_fails_delta_and_patch)
     }
 }
 
-TEST_IN_DIR(a_read_that_is_interrupted_is_done_again)
+TEST_IN_DIR(interrupted_read_is_repeated)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes image = read_file("result");
@@ -145,7 +145,7 @@ TEST_IN_DIR(a_read_that_is_interrupted_is_done_again)
 }
 
 /* The patch arrives slowly through a pipe with O_NONBLOCK. */
-TEST_IN_DIR(a_patch_that_is_not_there_yet_is_waited_for)
+TEST_IN_DIR(patch_waits_for_a_slow_nonblocking_pipe)
 {
     begin(BLOOMFILE_LAYOUT_BLOCKED);
     struct bytes patch = read_file("patch"), image = read_file("result");
@@ -174,7 +174,7 @@ TEST_IN_DIR(a_patch_that_is_not_there_yet_is_waited_for)
     end();
 }
 
-TEST_IN_DIR(threads_that_cannot_be_had_are_not_missed)
+TEST_IN_DIR(delta_and_patch_work_if_threads_cannot_start)
 {
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     for (unsigned nth = 1; nth < SHARES; nth++) {
@@ -193,7 +193,7 @@ TEST_IN_DIR(threads_that_cannot_be_had_are_not_missed)
 }
 
 /* The last byte was read; the read that would find the end of the file fails. */
-TEST_IN_DIR(an_end_that_cannot_be_read_is_an_error)
+TEST_IN_DIR(unreadable_end_of_the_patch_is_an_error)
 {
     make_file("base", BLOOMFILE_LAYOUT_BLOCKED, 0, 10);
     base = opened("base", 0);
@@ -324,7 +324,7 @@ TEST_IN_DIR(all_threads_stop_at_first_bad_page)
 }
 
 /* The other layers must not be read. */
-TEST_IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch)
+TEST_IN_DIR(series_with_a_damaged_first_layer_is_refused)
 {
     struct bytes image = series_image(BLOOMFILE_LAYOUT_BLOCKED, 10000);
     image.data[IN_FILE] ^= 1;

@@ -138,7 +138,7 @@ static void assert_forged(struct bytes base, struct bytes result, struct twist t
 
 static const struct recipe blocked = { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 3, 60, 0 };
 
-TEST(the_head_agrees_with_its_base)
+TEST(head_that_contradicts_its_base_is_refused)
 {
     struct bytes base = image_from(blocked);
     static const struct {
@@ -162,7 +162,7 @@ TEST(the_head_agrees_with_its_base)
 }
 
 /* Empty edits change nothing. */
-TEST(there_are_no_more_edits_than_a_head_holds)
+TEST(edits_beyond_the_limit_of_a_head_are_refused)
 {
     struct bytes base = image_from(blocked);
     static const size_t sizes[] = { PATCH_EDITS_MOST, PATCH_EDITS_MOST + 2, 1 << 22 };
@@ -284,7 +284,7 @@ static void unclean_end(uint8_t *image)
     reseal_body(image);
 }
 
-TEST(the_result_agrees_with_its_base)
+TEST(result_that_contradicts_its_base_is_refused)
 {
     const struct recipe classic = { BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
                         counting = { BLOOMFILE_LAYOUT_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
@@ -355,7 +355,7 @@ static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t t
     return to + 4;
 }
 
-TEST(a_block_has_no_more_changes_than_bits)
+TEST(more_changes_than_bits_in_a_block_are_refused)
 {
     static const uint64_t typicals[] = { 1, 2, CELLS_UNIT, CELLS_UNIT + 1 };
     struct bytes base = image_from(blocked), result = copy_of(base);
@@ -402,7 +402,7 @@ static void assert_part_head_refused(const uint8_t *typical, size_t typical_size
     free(base.data);
 }
 
-TEST(the_head_of_a_part_is_refused_before_its_strings_are_read)
+TEST(invalid_head_of_a_part_is_refused_before_its_strings_are_read)
 {
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
     assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
@@ -410,7 +410,7 @@ TEST(the_head_of_a_part_is_refused_before_its_strings_are_read)
     assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* too long */
 }
 
-TEST_IN_DIR(a_slice_stays_where_it_is)
+TEST_IN_DIR(patch_cannot_change_the_place_of_a_slice)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 60;
@@ -488,7 +488,7 @@ static void no_layer(uint8_t *layer)
     memset(layer + AT_series, 0, 64);
 }
 
-TEST(a_layer_stays_where_it_is)
+TEST(patch_cannot_change_the_place_of_a_layer)
 {
     static const struct {
         unsigned layer;
@@ -558,7 +558,7 @@ TEST(delta_and_patch_refuse_a_layer_in_place_of_a_filter)
     free(image.data);
 }
 
-TEST_IN_DIR(threads_have_a_limit)
+TEST_IN_DIR(more_than_1024_threads_are_refused)
 {
     struct bytes base = image_from(blocked);
     bloomfile_filter *f = open_image(base, 0);
@@ -596,7 +596,7 @@ TEST(numbers_of_any_size_are_coded)
 }
 
 /* Where one refill of the string does not show all of its zeros. */
-TEST(a_number_may_end_with_its_string)
+TEST(number_may_end_at_the_end_of_its_string)
 {
     static uint8_t room[64 + BITS_SLACK];
     for (unsigned zeros = 0; zeros < 400; zeros++) {

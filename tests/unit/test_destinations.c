@@ -348,7 +348,7 @@ static void assert_goes_to_buffer(const struct maker *m, struct bytes expected, 
     free(memory);
 }
 
-TEST(a_buffer_is_filled_and_nothing_beyond_it)
+TEST(nothing_is_written_beyond_the_buffer)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         struct bloomfile_destination memory = bloomfile_to_memory();
@@ -416,7 +416,7 @@ TEST(an_error_of_the_callback_is_returned_and_ends_its_calls)
 
 /* ---- misuse */
 
-TEST(a_destination_that_is_not_valid_is_refused)
+TEST(invalid_destination_is_refused)
 {
     uint8_t byte = GUARD;
     const size_t size = sizeof(struct bloomfile_destination);
@@ -454,7 +454,7 @@ TEST(a_destination_that_is_not_valid_is_refused)
 
 /* As a number in the upper half of the flags, it was taken for descriptor 3, and the output
  * would go there. */
-TEST(descriptors_above_65534_are_not_taken_for_others)
+TEST(descriptors_above_65534_are_not_truncated)
 {
     enum {
         HIGH = 65539
@@ -492,7 +492,7 @@ TEST(descriptor_that_cannot_be_written_returns_ebadf)
     assert_int_equal(unlink("read"), 0);
 }
 
-TEST(absent_spool_folder_is_an_error_except_for_memory)
+TEST(missing_spool_folder_is_an_error_except_for_memory)
 {
     bloomfile_builder *b = builder;
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
@@ -575,7 +575,7 @@ TEST(a_patch_is_read_from_a_path_a_descriptor_and_memory)
     assert_int_equal(open_descriptors(), descriptors);
 }
 
-TEST(a_source_that_is_not_valid_is_refused)
+TEST(invalid_source_is_refused)
 {
     const size_t size = sizeof(struct bloomfile_source);
     const struct bloomfile_source rows[] = {

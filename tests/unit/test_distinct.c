@@ -58,7 +58,7 @@ static shape *const shapes[] = { scattered,      scattered_in_a_partition,
                                  often_repeated, equal,
                                  all_zero,       in_one_slot };
 
-TEST(each_value_is_left_once)
+TEST(distinct_keeps_each_value_once)
 {
     static const size_t sizes[] = { 0, 1, 2, 64, 65, 100, 1000, 4096, 4097, 50000 };
     for (size_t s = 0; s < ROWS(shapes); s++) {
@@ -114,7 +114,7 @@ static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t 
     return count;
 }
 
-TEST(each_repetition_among_suspects_is_counted)
+TEST(distinct_counts_each_repetition_among_suspects)
 {
     static const size_t sizes[] = { 1, 2, 64, 65, 100, 500, 4096, 5000, 50000 };
     static const size_t others[] = { 0, 3, 20, 1000 };

@@ -181,7 +181,7 @@ static void split(char *line, char **row)
     assert_null(line);
 }
 
-TEST(answers_in_doubt_are_those_of_the_table)
+TEST(answers_from_damaged_files_match_the_table)
 {
     static const char columns[] =
         "file\tkeys\tnames\tname_errors\tmaybes\tverify\tpage\tmaybes_verified";

@@ -36,7 +36,7 @@ static unsigned found_of(struct table *t, bool absent, unsigned n)
     return found;
 }
 
-TEST_WITH(every_choice_finds_all_keys_and_saves_reads, enter_temp_dir, leave_temp_dir)
+TEST_WITH(every_filter_finds_all_keys_and_saves_reads, enter_temp_dir, leave_temp_dir)
 {
     for (enum choice choice = NONE; choice < CHOICES; choice++) {
         struct table t;
@@ -60,7 +60,7 @@ static void copy_bytes(const char *to, const char *from, uint64_t offset, uint64
 }
 
 /* The first partition's filter is damaged, or belongs to another table with the same rows. */
-TEST_WITH(a_filter_that_is_wrong_is_not_used, enter_temp_dir, leave_temp_dir)
+TEST_WITH(wrong_filter_is_not_used, enter_temp_dir, leave_temp_dir)
 {
     for (int damaged = 0; damaged < 2; damaged++) {
         struct table t;

@@ -9,7 +9,7 @@
 
 #define KINDS 7
 
-TEST(every_error_has_its_own_name_and_text_and_the_kind_of_its_hundreds)
+TEST(each_error_has_a_unique_name_a_text_and_a_kind)
 {
     const char *texts[KINDS * 100];
     size_t known = 0;
@@ -29,7 +29,7 @@ TEST(every_error_has_its_own_name_and_text_and_the_kind_of_its_hundreds)
     assert_true(known > 50);
 }
 
-TEST(the_values_are_part_of_the_abi)
+TEST(error_values_are_part_of_the_abi)
 {
     assert_int_equal(BLOOMFILE_EFILESYSTEM, -1101);
     assert_int_equal(BLOOMFILE_EPAGE, -1217);
@@ -40,7 +40,7 @@ TEST(the_values_are_part_of_the_abi)
     assert_int_equal(BLOOMFILE_EFULL, -1701);
 }
 
-TEST(an_errno_is_of_the_system_but_ebusy)
+TEST(errno_values_except_ebusy_are_system_errors)
 {
     assert_int_equal(bloomfile_error_kind(0), BLOOMFILE_KIND_NONE);
     assert_int_equal(bloomfile_error_kind(EBUSY), BLOOMFILE_KIND_STATE);
@@ -48,7 +48,7 @@ TEST(an_errno_is_of_the_system_but_ebusy)
     assert_int_equal(bloomfile_error_kind(ENOENT), BLOOMFILE_KIND_SYSTEM);
 }
 
-TEST(a_later_error_has_a_kind)
+TEST(error_of_a_later_version_has_a_kind)
 {
     assert_int_equal(bloomfile_error_kind(-1299), BLOOMFILE_KIND_DAMAGED);
     assert_int_equal(bloomfile_error_kind(-1799), BLOOMFILE_KIND_CAPACITY);
@@ -78,7 +78,7 @@ TEST(error_0_is_called_no_error)
     assert_string_equal(bloomfile_errname(0), "OK");
 }
 
-TEST(an_errno_has_the_system_s_words)
+TEST(errno_is_described_in_the_words_of_the_system)
 {
     assert_string_equal(bloomfile_strerror(ENOENT), "No such file or directory");
     assert_string_equal(bloomfile_errname(ENOENT), "ENOENT");
@@ -86,7 +86,7 @@ TEST(an_errno_has_the_system_s_words)
 }
 
 /* The table has the name of every errno. */
-TEST(every_errno_has_a_name_and_the_text_of_the_c_locale)
+TEST(each_errno_has_a_name_and_its_text_in_the_c_locale)
 {
     for (int error = 1; error < 200; error++) {
         char unknown[32];
@@ -116,7 +116,7 @@ TEST(an_unknown_error_is_called_unknown)
     }
 }
 
-TEST(the_version_is_that_of_the_header)
+TEST(library_version_matches_the_header)
 {
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,

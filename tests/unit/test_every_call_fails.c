@@ -447,7 +447,7 @@ ALONE(invalid_or_missing_boot_identity_returns_enoboot)
     assert_int_equal(unlink("live"), 0);
 }
 
-ALONE(a_boot_identity_may_come_in_pieces)
+ALONE(boot_identity_is_read_in_pieces)
 {
     uint8_t whole[BOOT_ID_SIZE], in_pieces[BOOT_ID_SIZE];
     assert_error(boot_id(whole), 0);
@@ -461,7 +461,7 @@ ALONE(a_boot_identity_may_come_in_pieces)
 
 /* ---- file systems */
 
-ALONE(an_unknown_file_system_is_an_error)
+ALONE(failed_statfs_fails_the_open)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -483,7 +483,7 @@ ALONE(an_unknown_file_system_is_an_error)
     assert_int_equal(unlink("live"), 0);
 }
 
-ALONE(without_its_own_descriptor_open_fails)
+ALONE(open_fails_without_a_descriptor_of_its_own)
 {
     bloomfile_filter *f;
     write_file("live", live_image.data, live_image.size);
@@ -502,7 +502,7 @@ ALONE(without_its_own_descriptor_open_fails)
     assert_int_equal(unlink("live"), 0);
 }
 
-ALONE(an_absent_spool_is_an_error)
+ALONE(missing_spool_folder_is_an_error)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .spool = "absent" });
     const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
@@ -531,7 +531,7 @@ ALONE(refused_lock_returns_ebusy)
 }
 
 /* An unreadable header counts as changed. If the kernel cannot answer, it counts as present. */
-ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
+ALONE(unreadable_header_counts_as_changed)
 {
     static const struct {
         int error, status;
@@ -552,7 +552,7 @@ ALONE(a_header_that_may_be_gone_is_looked_at_with_care)
 
 /* ---- a poison that cannot be written */
 
-ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
+ALONE(reader_that_cannot_poison_returns_the_first_error)
 {
     static const struct {
         enum fault_call call;
@@ -579,7 +579,7 @@ ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error)
 }
 
 /* A record beyond the last sequence would make it a sealed file. */
-ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
+ALONE(poisoning_at_the_last_sequence_does_not_seal_the_file)
 {
     begin();
     bloomfile_close(writer);
@@ -602,7 +602,7 @@ ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one)
 /* ---- builders */
 
 /* Its digests are all equal: more than one run can hold. */
-ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written)
+ALONE(temporary_file_overwritten_with_equal_digests_fails_the_build)
 {
     bloomfile_builder *b =
         new_builder((struct bloomfile_params){ .memory = 1 << 20, .spool = "." });

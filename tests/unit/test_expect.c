@@ -84,7 +84,7 @@ static struct bloomfile_open_params expecting_wrong(size_t i)
     return how;
 }
 
-TEST_IN_DIR(each_expectation_is_checked_wherever_the_bytes_are)
+TEST_IN_DIR(expectations_are_checked_for_every_kind_of_source)
 {
     struct bytes image = sealed_image();
     write_file("filter", image.data, image.size);
@@ -282,7 +282,7 @@ static void assert_report(struct bloomfile_open_report r, int reason, uint64_t s
                 reason == BLOOMFILE_REASON_MISSING);
 }
 
-TEST_IN_DIR(the_file_of_a_series_to_blame_is_reported)
+TEST_IN_DIR(report_names_the_faulty_file_of_a_series)
 {
     bloomfile_close(grown("series", 1000));
     bloomfile_close(grown("other", 1000));
@@ -310,7 +310,7 @@ TEST_IN_DIR(the_file_of_a_series_to_blame_is_reported)
     assert_string_equal(r.field, "magic");
 }
 
-TEST_IN_DIR(a_damaged_layer_of_a_sealed_series_is_reported_by_its_place)
+TEST_IN_DIR(report_gives_the_place_of_a_damaged_layer_of_a_sealed_series)
 {
     bloomfile_filter *f = grown("series", 1000);
     assert_error(seal_to("sealed", f), 0);
@@ -330,7 +330,7 @@ TEST_IN_DIR(a_damaged_layer_of_a_sealed_series_is_reported_by_its_place)
     free(file.data);
 }
 
-TEST_IN_DIR(a_layer_that_is_missed_later_is_reported_by_the_handle)
+TEST_IN_DIR(handle_reports_a_layer_that_goes_missing_later)
 {
     bloomfile_filter *f = grown("series", 50), *r;
     struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
@@ -351,7 +351,7 @@ TEST_IN_DIR(a_layer_that_is_missed_later_is_reported_by_the_handle)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_layer_that_cannot_be_made_is_reported_by_the_handle)
+TEST_IN_DIR(handle_reports_a_layer_that_cannot_be_created)
 {
     bloomfile_filter *f = grown("series", 50);
     struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;

@@ -60,7 +60,7 @@ TEST(counts_that_leave_their_range_are_estimated)
     }
 }
 
-TEST(a_sealed_record_names_no_writers_no_boot_and_no_identity)
+TEST(sealed_record_has_zeros_for_writers_boot_and_identity)
 {
     struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_STATE_LIVE, .writers = 3 };
     memset(r.boot_id, 0xEE, sizeof r.boot_id);
@@ -77,7 +77,7 @@ TEST(a_sealed_record_names_no_writers_no_boot_and_no_identity)
     assert_memory_equal(r.identity, expected.identity, sizeof r.identity);
 }
 
-TEST(a_full_filter_has_at_least_the_keys_of_one_bit_less)
+TEST(estimate_for_a_full_filter_is_at_least_that_of_one_bit_less)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -91,7 +91,7 @@ TEST(a_full_filter_has_at_least_the_keys_of_one_bit_less)
     }
 }
 
-TEST(keys_are_estimated_to_the_nearest_one)
+TEST(estimated_number_of_keys_is_rounded_to_nearest)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -176,7 +176,7 @@ TEST(a_seal_is_unfinished_only_if_nothing_else_is_wrong)
 }
 
 /* The checksum stays the same, so it alone would not show the change. */
-TEST(one_byte_of_the_header_makes_it_another)
+TEST(check_detects_a_single_changed_byte_of_the_header)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
@@ -204,7 +204,7 @@ TEST(unknown_ro_compat_bit_allows_reading_but_not_writing)
     free(bytes.data);
 }
 
-TEST(bits_beyond_m_are_not_sealed_in)
+TEST(file_with_bits_beyond_m_is_not_sealed)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
@@ -256,7 +256,7 @@ TEST(verify_none_does_not_trust_pages_that_verification_found_bad)
 }
 
 /* More positions of a key in one counter than it can count. */
-TEST(a_full_counter_has_all_keys_and_stays)
+TEST(saturated_counter_answers_maybe_and_is_never_lowered)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
@@ -314,7 +314,7 @@ static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
     return info;
 }
 
-TEST(empty_filters_unite_to_an_empty_one)
+TEST(union_of_empty_filters_is_empty)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -327,7 +327,7 @@ TEST(empty_filters_unite_to_an_empty_one)
     }
 }
 
-TEST(a_union_promises_the_worst_rate_of_its_sources)
+TEST(union_records_the_worst_rate_of_its_sources)
 {
     struct bytes good =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
@@ -344,7 +344,7 @@ TEST(a_union_promises_the_worst_rate_of_its_sources)
 }
 
 /* The state of a source to which other processes write, before any of them commits. */
-TEST(no_known_keys_may_still_be_some)
+TEST(unknown_number_of_keys_is_not_zero)
 {
     struct bytes some =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
@@ -361,7 +361,7 @@ TEST(no_known_keys_may_still_be_some)
     free(unknown.data);
 }
 
-TEST(full_filters_have_all_in_common)
+TEST(intersection_of_full_filters_is_full)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
@@ -401,7 +401,7 @@ TEST(assemble_refuses_invalid_parameters)
                  BLOOMFILE_EVALUE);
 }
 
-TEST(a_body_of_whole_pages_is_assembled_as_it_is)
+TEST(assemble_keeps_a_body_of_whole_pages)
 {
     static uint8_t body[2 * 4096];
     uint64_t random = 5;
@@ -421,7 +421,7 @@ TEST(a_body_of_whole_pages_is_assembled_as_it_is)
 
 /* ---- memory and folders */
 
-TEST(pages_that_have_room_already_stay_where_they_are)
+TEST(memory_within_its_huge_page_grows_in_place)
 {
     uint8_t *pages = hugepages_grow(NULL, 0, 3 * MIB - 5000);
     assert_non_null(pages);
@@ -431,7 +431,7 @@ TEST(pages_that_have_room_already_stay_where_they_are)
     hugepages_free(pages, 3 * MIB);
 }
 
-TEST(memory_for_more_than_can_be_is_not_a_small_number)
+TEST(size_overflow_does_not_allocate_a_small_block)
 {
     struct map map;
     struct partitioner *p;
@@ -471,7 +471,7 @@ TEST(many_threads_share_little_memory_for_partitions)
 }
 
 /* Too little for an extent; or enough for that, but not for the smallest buffers. */
-TEST(memory_that_is_too_short_for_windows_makes_passes)
+TEST(memory_too_small_for_windows_makes_several_passes)
 {
     const struct header h = { .layout = BLOOMFILE_LAYOUT_CLASSIC,
                               .m = 8 * 64 * (uint64_t)MIB,
@@ -486,7 +486,7 @@ TEST(memory_that_is_too_short_for_windows_makes_passes)
     assert_true(parts_plan(&h, 1000000, &plan, false).window > 0);
 }
 
-TEST(an_empty_name_of_a_folder_is_none)
+TEST(empty_spool_folder_means_the_default)
 {
     assert_string_equal(spool_folder(""), "/tmp");
     assert_string_equal(spool_folder("named"), "named");

@@ -78,7 +78,7 @@ static int copy_with(int (*copy)(const bloomfile_filter *f), const bloomfile_fil
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
 
 /* R10. A reader cannot sync through its mapping: msync() would return 0 without writing. */
-ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies)
+ON_NEW_FILTER(reader_calls_fdatasync_before_it_copies)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
@@ -225,7 +225,7 @@ static void look_at_openings(enum fault_call call)
 }
 
 /* After a later opening, an error that comes in between would be reported to the parent. */
-ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies)
+ON_NEW_FILTER(child_reopens_the_file_before_it_reads_the_data_to_copy)
 {
     for (size_t i = 0; i < 2 * ROWS(copies); i++) {
         pid_t child = fork();
@@ -241,7 +241,7 @@ ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies)
     }
 }
 
-ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it)
+ON_NEW_FILTER(child_of_a_failed_reader_can_only_rescue)
 {
     assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -262,7 +262,7 @@ static int sync_the_writer(const bloomfile_filter *f)
 }
 
 /* L3. */
-ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs)
+ON_NEW_FILTER(child_reopens_the_file_before_it_copies_or_syncs)
 {
     in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
     assert_flawless(flaw_of_poisoned_file("filter"));
@@ -447,7 +447,7 @@ static void assert_unclean_if_marked(bool marked)
 }
 
 /* R5, L15. The killed writer may have received the only report of a failed write. */
-ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean)
+ON_NEW_FILTER(writer_killed_during_a_sync_leaves_the_file_unclean)
 {
     int (*const ways[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
     unsigned marked = 0;
@@ -589,7 +589,7 @@ static void fail_to_sync_beside(enum fault_call call)
 }
 
 /* The kernel reports an error only once, so the next sync would succeed. */
-ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed)
+ON_NEW_FILTER(copy_does_not_commit_after_a_failed_sync)
 {
     for (size_t i = 0; i < ROWS(copies); i++) {
         assert_error(copy_with(copies[i], writer, beside), BLOOMFILE_EPOISONED);
@@ -743,7 +743,7 @@ ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself)
 }
 
 /* The child saw that a sync was abandoned; then another writer's sync repairs the file. */
-ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons)
+ON_NEW_FILTER(child_that_saw_an_abandoned_sync_does_not_join_or_poison)
 {
     unsigned nth = 1;
     while (dies_at(nth, sync_filter) && !has_mark())
@@ -791,7 +791,7 @@ static int status_in_child(void)
 }
 
 /* There is a lock to test only if a sync has begun. */
-ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned)
+ON_NEW_FILTER(child_needs_its_own_descriptor_to_detect_an_abandoned_sync)
 {
     bloomfile_close(writer);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
@@ -828,7 +828,7 @@ static int copy_it(bloomfile_filter *f)
 }
 
 /* L3. The child shares its parent's open file description, but not the locks of its sync. */
-ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync)
+ON_NEW_FILTER(child_that_only_looks_up_holds_no_lock_of_a_sync)
 {
     static const struct {
         int (*run)(bloomfile_filter *f);
@@ -942,7 +942,7 @@ static void open_it_for_reading(enum fault_call call)
     bloomfile_close(f);
 }
 
-ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way)
+ON_NEW_FILTER(reader_can_open_the_file_during_a_sync)
 {
     faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
     int error = bloomfile_sync(writer, NULL);
@@ -996,7 +996,7 @@ static void look_at_status(enum fault_call call)
 }
 
 /* L25. The sync before it succeeded, so the file stays live. */
-ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a_mark)
+ON_NEW_FILTER(failed_write_of_a_sealed_record_leaves_the_file_live)
 {
     faults_begin(
         &(struct faults){ .call = ON_pwrite64, .nth = 2, .error = EIO }); /* after the mark */
@@ -1013,7 +1013,7 @@ ON_NEW_FILTER(a_sealed_record_that_cannot_be_written_leaves_a_live_one_without_a
 
 /* L25. A live record would have a lower sequence than the sealed record, which a reader may have
  * seen already. */
-ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
+ON_NEW_FILTER(failed_seal_is_poisoned_and_not_overwritten)
 {
     const struct faults faults = {
         .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
@@ -1029,7 +1029,7 @@ ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten)
 }
 
 /* The library never writes such a record, but it is valid. */
-ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others)
+ON_NEW_FILTER(record_with_sequence_0_is_synced)
 {
     for (unsigned sequence = 0; sequence < 2; sequence++) {
         start_anew();
@@ -1069,7 +1069,7 @@ ON_NEW_FILTER(record_with_one_of_the_last_sequences_can_be_poisoned)
 /* ---- a poison in only one record */
 
 /* R2, L21. */
-ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
+ON_NEW_FILTER(poison_in_a_single_record_is_seen_by_all_handles)
 {
     unsigned slots = 0;
     for (unsigned nth = 3; nth <= 4; nth++) { /* calls 1 and 2 write a mark and the record */
@@ -1098,7 +1098,7 @@ ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all)
 /* ---- where a live file may be */
 
 /* R7, V37. */
-ON_NEW_FILTER(file_systems_that_hosts_share_are_refused)
+ON_NEW_FILTER(network_file_systems_are_refused)
 {
     static const unsigned long shared[] = {
         0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997, 0x00C36400, 0x5346414F,
@@ -1126,7 +1126,7 @@ ON_NEW_FILTER(file_systems_that_hosts_share_are_refused)
     }
 }
 
-ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused)
+ON_NEW_FILTER(reader_on_overlayfs_needs_write_access)
 {
     bloomfile_filter *f;
     struct faults faults = { .file_system = 0x794C7630 };

@@ -32,7 +32,7 @@ static int end(void **state)
 
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
 
-ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
+ON_NEW_FILTER(finish_leaves_a_clean_file_and_a_read_only_handle)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_error(bloomfile_finish(writer), 0);
@@ -56,7 +56,7 @@ ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading)
     bloomfile_close(next);
 }
 
-ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
+ON_NEW_FILTER(child_of_a_finished_writer_needs_no_write_access)
 {
     need_wipe_on_fork();
     assert_error(bloomfile_finish(writer), 0);
@@ -72,7 +72,7 @@ ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write)
     assert_child_succeeds(child);
 }
 
-ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish)
+ON_NEW_FILTER(finish_of_a_reader_does_nothing)
 {
     bloomfile_filter *reader = opened("filter", 0);
     assert_error(bloomfile_finish(reader), 0);
@@ -223,7 +223,7 @@ ON_NEW_FILTER(sync_and_finish_report_a_truncated_file)
     free(whole.data);
 }
 
-ON_NEW_FILTER(a_writer_of_memory_is_never_replaced)
+ON_NEW_FILTER(filter_in_memory_is_never_reported_as_replaced)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);

@@ -86,7 +86,7 @@ static void assert_as_built(const char *folded, const char *built, uint64_t bits
     free(other.data);
 }
 
-TEST(folding_makes_what_the_keys_make_at_that_size)
+TEST(fold_equals_a_build_at_the_smaller_size)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -108,7 +108,7 @@ TEST(folding_makes_what_the_keys_make_at_that_size)
     }
 }
 
-TEST(folding_twice_is_folding_by_the_product)
+TEST(folding_twice_equals_folding_by_the_product)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         if (units_of(&shapes[i]) % 30 != 0)
@@ -128,7 +128,7 @@ TEST(folding_twice_is_folding_by_the_product)
     }
 }
 
-TEST(the_plan_tells_what_each_fold_will_measure)
+TEST(plan_predicts_the_measurement_of_each_fold)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -164,7 +164,7 @@ TEST(the_plan_tells_what_each_fold_will_measure)
     }
 }
 
-TEST(a_plan_takes_no_more_than_there_is_room_for)
+TEST(plan_writes_at_most_the_given_number_of_choices)
 {
     build("source", &shapes[1], shapes[1].bits, 100);
     bloomfile_filter *source = opened("source");
@@ -198,7 +198,7 @@ static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more
     return sum / rounds;
 }
 
-TEST(the_plan_foresees_the_rate_with_more_keys)
+TEST(plan_predicts_the_rate_with_more_keys)
 {
     static const struct shape cases[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, 7, 512 * 240, 3000 },
@@ -243,7 +243,7 @@ TEST(an_embedded_filter_folds_too)
     }
 }
 
-TEST(a_live_filter_folds_as_it_is)
+TEST(fold_of_a_live_filter_has_its_current_keys)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -267,7 +267,7 @@ TEST(a_live_filter_folds_as_it_is)
     }
 }
 
-TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
+TEST(fold_drops_stray_bits_of_a_live_filter)
 {
     struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* not whole bytes */
     bloomfile_filter *live;
@@ -285,7 +285,7 @@ TEST(bits_beyond_those_of_a_live_filter_are_not_passed_on)
     bloomfile_close(live);
 }
 
-TEST(damage_of_the_source_is_not_passed_on)
+TEST(fold_of_a_damaged_source_fails)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -313,7 +313,7 @@ TEST(damage_of_the_source_is_not_passed_on)
     }
 }
 
-TEST(a_body_that_contradicts_its_header_is_not_passed_on)
+TEST(fold_of_a_body_that_contradicts_its_header_fails)
 {
     const size_t which[] = { 1, 6, 9 };
     for (size_t i = 0; i < ROWS(which); i++) {
@@ -341,7 +341,7 @@ TEST(a_body_that_contradicts_its_header_is_not_passed_on)
 
 /* Folding reads a verified page from disk again, because the handle may be old. But it never
  * trusts a page again that was bad once. */
-TEST(damage_after_a_verification_is_not_passed_on)
+TEST(fold_detects_damage_after_a_verification)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];
@@ -361,7 +361,7 @@ TEST(damage_after_a_verification_is_not_passed_on)
     }
 }
 
-TEST(the_result_goes_to_a_descriptor_as_well)
+TEST(fold_writes_the_same_result_to_a_descriptor)
 {
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");
@@ -388,7 +388,7 @@ TEST(the_result_goes_to_a_descriptor_as_well)
 }
 
 /* A write to a full pipe fails with EAGAIN. The test reads once the writer waits. */
-TEST(a_pipe_that_does_not_block_gets_all_of_it)
+TEST(fold_writes_everything_to_a_nonblocking_pipe)
 {
     build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
     bloomfile_filter *source = opened("source");
@@ -414,7 +414,7 @@ TEST(a_pipe_that_does_not_block_gets_all_of_it)
     bloomfile_close(source);
 }
 
-TEST(other_errors_leave_nothing_behind)
+TEST(failed_fold_leaves_no_files)
 {
     build("source", &shapes[1], shapes[1].bits, 900);
     bloomfile_filter *source = opened("source");

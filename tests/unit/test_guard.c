@@ -66,7 +66,7 @@ TEST(result_of_a_page_check_is_remembered)
     guard_release(&g);
 }
 
-TEST(a_page_taken_for_good_is_not_looked_at)
+TEST(page_marked_good_is_not_checked)
 {
     struct guard g = new_guard(true);
     guard_set(&g, 0, false, 0);
@@ -80,7 +80,7 @@ TEST(a_page_taken_for_good_is_not_looked_at)
     guard_release(&g);
 }
 
-TEST(no_page_of_a_wrong_body_is_good)
+TEST(page_of_a_distrusted_body_is_never_good)
 {
     struct guard g = new_guard(false);
     assert_true(guard_ok(&g, 0));
@@ -91,7 +91,7 @@ TEST(no_page_of_a_wrong_body_is_good)
     guard_release(&g);
 }
 
-TEST(each_reason_to_doubt_counts_once)
+TEST(each_bad_page_counts_once)
 {
     for (unsigned trust = 0; trust < 2; trust++) {
         struct guard g = new_guard(trust != 0);
@@ -131,7 +131,7 @@ static void check_all(struct guard *g)
         guard_ok(g, page * PAGE);
 }
 
-TEST(a_good_page_that_turns_bad_makes_everything_doubtful)
+TEST(good_page_that_turns_bad_discredits_the_whole_body)
 {
     for (unsigned renewed = 0; renewed < 2; renewed++) {
         struct guard g = new_guard(false);
@@ -152,7 +152,7 @@ TEST(a_good_page_that_turns_bad_makes_everything_doubtful)
     }
 }
 
-TEST(renewed_pages_are_checked_once_more)
+TEST(renewed_pages_are_checked_again)
 {
     struct guard g = new_guard(false);
     for (uint64_t stamp = 1; stamp < 4; stamp++) {
@@ -170,7 +170,7 @@ TEST(renewed_pages_are_checked_once_more)
     guard_release(&g);
 }
 
-TEST(a_recheck_is_of_those_pages_that_were_good)
+TEST(recheck_covers_only_pages_that_were_good)
 {
     for (size_t i = 0; i < ROWS(some_pages); i++) {
         struct guard g = new_guard(false);
@@ -267,7 +267,7 @@ TEST(a_page_that_is_found_good_and_bad_is_bad)
     }
 }
 
-TEST(a_bad_page_is_not_good_even_for_a_moment)
+TEST(bad_page_is_never_good_even_briefly)
 {
     struct guard g = new_guard(false);
     guard_set(&g, 0, false, 0);
@@ -341,7 +341,7 @@ TEST(a_page_hashed_before_a_renewal_is_checked_again)
 }
 
 /* A lookup may have relied on a mark that another thread is about to remove. */
-TEST(a_recheck_includes_marks_that_may_be_taken_back)
+TEST(recheck_covers_marks_that_are_about_to_be_removed)
 {
     struct guard g = new_guard(false);
     guard_renew(&g, 1);

@@ -30,7 +30,7 @@ TEST(an_empty_image_is_refused)
     assert_verdict("V1", nothing, BLOOMFILE_EEMPTY, "size", 0);
 }
 
-TEST(another_magic_is_refused)
+TEST(wrong_magic_is_refused)
 {
     static char text[] = "This is not a filter file.";
     assert_verdict("V2", (struct bytes){ (uint8_t *)text, sizeof text }, BLOOMFILE_EMAGIC, "magic",
@@ -77,7 +77,7 @@ TEST(text_mode_damage_is_detected_from_six_bytes_on)
     }
 }
 
-TEST(a_header_cut_short_is_refused_at_every_length)
+TEST(truncated_header_is_refused_at_every_length)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -87,7 +87,7 @@ TEST(a_header_cut_short_is_refused_at_every_length)
     }
 }
 
-TEST(fewer_than_16_bytes_are_too_few_whatever_they_say)
+TEST(fewer_than_16_bytes_are_truncated_whatever_their_values)
 {
     struct bytes image = image_from(recipes[0]);
     memset(image.data + AT_version, 0xFF, 8);
@@ -252,7 +252,7 @@ static const struct row {
     { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { AT_label, 4, 1 } } },
 };
 
-TEST(each_field_is_held_to_its_rule)
+TEST(each_field_is_checked_against_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -276,7 +276,7 @@ TEST(each_field_is_held_to_its_rule)
 }
 
 /* V17: a layout whose pages are solved cannot be folded. */
-TEST(a_ribbon_is_never_folded)
+TEST(folded_ribbon_header_is_refused)
 {
     static const struct recipe ribbon = { BLOOMFILE_LAYOUT_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
     struct bytes image = image_from(ribbon);
@@ -290,7 +290,7 @@ TEST(a_ribbon_is_never_folded)
 }
 
 /* V17: 2^60 + 1 is a multiple of 17. */
-TEST(no_filter_was_larger_than_the_largest)
+TEST(unfolded_size_above_the_maximum_is_refused)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
@@ -303,7 +303,7 @@ TEST(no_filter_was_larger_than_the_largest)
     free(image.data);
 }
 
-TEST(an_overflow_in_an_unknown_layout_does_no_harm)
+TEST(overflow_count_in_an_unknown_layout_is_one_fault)
 {
     struct bytes image = image_from(recipes[2]);
     put32(image.data + AT_layout, 1u << 30);
@@ -317,7 +317,7 @@ TEST(an_overflow_in_an_unknown_layout_does_no_harm)
 }
 
 /* No faults are reported of fields that depend on it. */
-TEST(a_wrong_layout_or_size_is_one_fault)
+TEST(wrong_layout_or_size_is_reported_as_one_fault)
 {
     static const struct {
         unsigned at;
@@ -363,7 +363,7 @@ TEST(the_smallest_filters_are_valid)
     }
 }
 
-TEST(the_largest_filters_lack_their_bytes_but_nothing_else)
+TEST(header_of_the_largest_filter_is_valid_but_truncated)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -377,7 +377,7 @@ TEST(the_largest_filters_lack_their_bytes_but_nothing_else)
     }
 }
 
-TEST(an_image_of_any_other_size_is_refused)
+TEST(image_of_a_wrong_size_is_refused)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
@@ -461,7 +461,7 @@ TEST(decode_reports_the_state_of_the_other_record)
     free(image.data);
 }
 
-TEST(a_ribbon_is_never_live)
+TEST(live_ribbon_header_is_refused)
 {
     static const struct {
         uint32_t layout, k;
@@ -481,7 +481,7 @@ TEST(a_ribbon_is_never_live)
     }
 }
 
-TEST(a_live_header_has_one_record)
+TEST(new_live_header_has_one_record)
 {
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
@@ -494,7 +494,7 @@ TEST(a_live_header_has_one_record)
         assert_int_equal(bytes[at], 0);
 }
 
-TEST(a_whole_filter_has_zeros_where_layers_and_slices_have_fields)
+TEST(whole_filter_encodes_fields_of_layers_and_slices_as_zero)
 {
     struct header h = { .version = HEADER_VERSION,
                         .header_size = IN_FILE,
@@ -528,7 +528,7 @@ TEST(reserved_bytes_of_a_record_are_kept)
 }
 
 /* The other record of a half sealed image may be completed at any time, so it may change. */
-TEST(a_header_is_still_what_it_was_if_its_bytes_are)
+TEST(unchanged_header_bytes_mean_an_unchanged_header)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(recipes[4]);

@@ -76,7 +76,7 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
     assert_string_equal(info->label, "label");
 }
 
-TEST(the_info_is_what_the_header_says)
+TEST(info_matches_the_header)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -92,7 +92,7 @@ TEST(the_info_is_what_the_header_says)
     free(image.data);
 }
 
-TEST(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown)
+TEST(caller_of_a_later_version_gets_zeros_in_unknown_members)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -114,7 +114,7 @@ TEST(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown)
     free(image.data);
 }
 
-TEST(a_caller_of_any_version_has_its_own_size_of_a_struct)
+TEST(structs_of_every_size_are_copied_within_the_size_of_the_caller)
 {
     struct {
         size_t struct_size;
@@ -145,7 +145,7 @@ TEST(a_caller_of_any_version_has_its_own_size_of_a_struct)
     assert_false(versioned_known(VERSIONED_MOST + 1, 8));
 }
 
-TEST(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written)
+TEST(unset_struct_size_is_refused_and_nothing_is_written)
 {
     struct bytes image = described_image();
     bloomfile_filter *f = open_image(image, 0);
@@ -283,7 +283,7 @@ static void assert_close(double value, double expected, double tolerance)
         fail_msg("%.17g, expected %.17g", value, expected);
 }
 
-TEST(the_real_rate_follows_from_the_bits)
+TEST(measured_rate_matches_the_bits)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
@@ -314,7 +314,7 @@ TEST(the_real_rate_follows_from_the_bits)
     }
 }
 
-TEST(an_empty_body_never_lies_and_a_full_one_always)
+TEST(rate_of_an_empty_body_is_0_and_of_a_full_body_1)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
@@ -336,7 +336,7 @@ TEST(an_empty_body_never_lies_and_a_full_one_always)
 
 /* ---- the map of the fill */
 
-TEST(a_map_of_cells_adds_up_to_the_fill)
+TEST(fill_map_averages_to_the_fill)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
@@ -382,7 +382,7 @@ TEST(fill_map_counts_only_bits_below_m)
 }
 
 /* operations.md 6. */
-TEST(a_result_has_no_features_but_those_it_was_made_with)
+TEST(results_do_not_inherit_unknown_features)
 {
     struct bytes image = described_image(), made[2];
     bloomfile_filter *f = open_image(image, 0);

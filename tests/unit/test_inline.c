@@ -116,7 +116,7 @@ TEST(pin_that_was_never_filled_answers_maybe)
 
 /* ---- the pin's own lookups */
 
-TEST(a_verified_filter_is_answered_without_a_call)
+TEST(lookup_in_a_verified_filter_makes_no_call)
 {
     static const uint64_t blocks[] = { 1, 7, 64 * PAGES };
     for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += k < 20 ? 1 : 11) {
@@ -133,7 +133,7 @@ TEST(a_verified_filter_is_answered_without_a_call)
     }
 }
 
-TEST(other_layouts_and_large_batches_are_the_librarys)
+TEST(other_layouts_and_large_batches_call_the_library)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING,
                                         BLOOMFILE_LAYOUT_RIBBON };
@@ -161,7 +161,7 @@ TEST(other_layouts_and_large_batches_are_the_librarys)
     free(image.data);
 }
 
-TEST(a_pin_that_is_not_aligned_is_refused)
+TEST(unaligned_pin_is_refused)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
@@ -202,7 +202,7 @@ static void zero_body(void)
     assert_int_equal(close(fd), 0);
 }
 
-TEST_IN_DIR(pages_are_checked_before_a_no_relies_on_them)
+TEST_IN_DIR(page_is_checked_before_it_answers_no)
 {
     write_filter();
     zero_body();
@@ -213,7 +213,7 @@ TEST_IN_DIR(pages_are_checked_before_a_no_relies_on_them)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(when_all_pages_are_checked_calls_end)
+TEST_IN_DIR(lookups_make_no_calls_once_all_pages_are_checked)
 {
     write_filter();
     bloomfile_filter *f = opened("filter", 0);
@@ -226,7 +226,7 @@ TEST_IN_DIR(when_all_pages_are_checked_calls_end)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(damage_found_later_reaches_an_older_pin)
+TEST_IN_DIR(pin_answers_maybe_after_damage_is_found)
 {
     write_filter();
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);
@@ -239,7 +239,7 @@ TEST_IN_DIR(damage_found_later_reaches_an_older_pin)
     bloomfile_close(f);
 }
 
-TEST(a_hash_that_was_not_named_answers_maybe)
+TEST(pin_with_an_unnamed_hash_answers_maybe)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.hash_id = 0x80000001;
@@ -265,7 +265,7 @@ TEST(a_hash_that_was_not_named_answers_maybe)
 
 /* ---- live files */
 
-TEST_IN_DIR(adds_of_others_are_seen_at_once)
+TEST_IN_DIR(pin_sees_adds_of_other_handles_immediately)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0),
@@ -281,7 +281,7 @@ TEST_IN_DIR(adds_of_others_are_seen_at_once)
 }
 
 /* In either record, whether in force or not. */
-TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
+TEST_IN_DIR(pin_checks_for_poison_after_every_miss)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
@@ -303,7 +303,7 @@ TEST_IN_DIR(a_poison_is_noticed_after_every_miss)
     }
 }
 
-TEST_IN_DIR(a_pin_outlives_sealing)
+TEST_IN_DIR(pin_stays_valid_after_a_seal)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -357,7 +357,7 @@ static void assert_layers_answer_maybe(bloomfile_filter *f)
     assert_in_range(maybe, 0, 100);
 }
 
-TEST_IN_DIR(no_lookup_in_a_layer_of_a_live_series_says_no)
+TEST_IN_DIR(layer_of_a_live_series_never_answers_no_alone)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
@@ -380,7 +380,7 @@ TEST_IN_DIR(no_lookup_in_a_layer_of_a_live_series_says_no)
     }
 }
 
-TEST_IN_DIR(no_lookup_in_a_layer_of_a_sealed_series_says_no)
+TEST_IN_DIR(layer_of_a_sealed_series_never_answers_no_alone)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC };
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE,

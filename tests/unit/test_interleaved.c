@@ -132,7 +132,7 @@ static int verify_sealed(void)
 
 #define ALONE(test) TEST_WITH(test, prepare, clean_up)
 
-ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known)
+ALONE(copy_during_a_join_has_an_estimated_count)
 {
     static int (*const copies[])(void) = { project_writer, unite_writer };
     for (size_t i = 0; i < ROWS(copies); i++) {
@@ -149,13 +149,13 @@ ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known)
     assert_int_equal(info_of_file("made").keys_estimated, 1);
 }
 
-ALONE(a_source_that_is_overwritten_while_it_is_read_is_refused)
+ALONE(source_overwritten_during_a_read_is_refused)
 {
     assert_error(with_others(fold_sealed, ON_pwrite64, 1, rewrite_label), BLOOMFILE_ECHANGED);
     assert_int_not_equal(access("made", F_OK), 0);
 }
 
-ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound)
+ALONE(filter_overwritten_during_verification_is_reported_as_changed)
 {
     assert_error(verify_sealed(), 0);
     assert_error(with_others(verify_sealed, ON_madvise, 3, rewrite_label), BLOOMFILE_ECHANGED);
@@ -274,7 +274,7 @@ static int join_as_third(void)
     return bloomfile_open(&third, "live", BLOOMFILE_OPEN_WRITE);
 }
 
-ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed)
+ALONE(file_sealed_during_open_is_opened_as_sealed)
 {
     bloomfile_close(reader);
     reader = NULL;
@@ -297,7 +297,7 @@ static void mark_sync_begun(void)
 }
 
 /* L12. */
-ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean)
+ALONE(join_detects_a_sync_abandoned_during_the_open)
 {
     assert_error(bloomfile_finish(writer), 0);
     assert_error(with_others(join_as_third, ON_fcntl64, 1, mark_sync_begun), BLOOMFILE_EUNCLEAN);
@@ -328,7 +328,7 @@ ALONE(open_fails_if_an_abandoned_sync_cannot_be_tested)
 }
 
 /* R5, L2. A sync holds byte 3 exclusively. A process that joins or looks for a sync shares it. */
-ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive)
+ALONE(mark_means_a_running_sync_only_if_its_lock_is_exclusive)
 {
     mark_sync_begun();
     const int other = open("live", O_RDWR | O_CLOEXEC);
@@ -367,7 +367,7 @@ static void poison_it(void)
 }
 
 /* Each becomes the record in force after the reader saw that no process syncs (R5). */
-ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
+ALONE(record_that_replaces_a_marked_record_is_examined_again)
 {
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over), 0);
@@ -376,7 +376,7 @@ ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew)
     assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
 }
 
-ALONE(a_replacing_record_may_be_marked)
+ALONE(record_that_replaces_a_marked_record_may_be_marked)
 {
     mark_sync_begun();
     assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over_and_be_killed),
@@ -405,7 +405,7 @@ static void damage_for_a_moment(enum fault_call call)
         overwrite("live", 0, saved.data, IN_FILE);
 }
 
-ALONE(a_record_that_is_being_written_is_read_again)
+ALONE(marked_record_under_construction_is_read_again)
 {
     mark_sync_begun();
     saved = read_file("live");
@@ -428,7 +428,7 @@ ALONE(writers_missing_from_the_count_leave_the_file_clean)
 }
 
 /* L22. */
-ALONE(counts_that_killed_writers_took_along_are_flagged)
+ALONE(counts_lost_with_killed_writers_are_marked_as_estimates)
 {
     for (unsigned gone = 0; gone < 3; gone++) {
         change_record("live", slot_in_force("live"), 64, 4, 1 + gone);
@@ -455,7 +455,7 @@ ALONE(the_number_of_writers_wraps_around)
 }
 
 /* A clean file has no active writers, so its count of writers is ignored. */
-ALONE(a_clean_file_has_its_counts)
+ALONE(counts_of_a_clean_file_are_exact)
 {
     close_all();
     change_record("live", slot_in_force("live"), 64, 4, 3);
@@ -465,7 +465,7 @@ ALONE(a_clean_file_has_its_counts)
 }
 
 /* R3. */
-ALONE(a_clean_file_has_no_sync)
+ALONE(sync_mark_does_not_prevent_opening_a_clean_file)
 {
     close_all();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
@@ -484,7 +484,7 @@ ALONE(a_clean_file_has_no_sync)
     assert_error(bloomfile_check(writer), 0);
 }
 
-ALONE(one_of_many_leaves_by_a_commit_alone)
+ALONE(writer_that_leaves_others_only_commits)
 {
     join_them();
     change_record("live", slot_in_force("live"), 12, 4, RECORD_N_ESTIMATED);
@@ -496,7 +496,7 @@ ALONE(one_of_many_leaves_by_a_commit_alone)
 }
 
 /* Another process ended the sync, but the child has seen the mark. */
-ALONE(a_child_that_is_in_doubt_does_not_join)
+ALONE(child_that_saw_a_mark_does_not_join)
 {
     mark_sync_begun();
     pid_t child = fork();
@@ -511,7 +511,7 @@ ALONE(a_child_that_is_in_doubt_does_not_join)
 }
 
 /* The last writer left, and its adds may not be on disk. */
-ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts)
+ALONE(accepted_file_of_another_boot_has_estimated_counts)
 {
     close_all();
     change_record("live", slot_in_force("live"), 40, 8, 12345);
@@ -545,7 +545,7 @@ static void write_it_to_its_end(void)
 }
 
 /* R1. */
-ALONE(a_record_that_is_half_written_is_read_once_more)
+ALONE(half_written_record_is_read_again)
 {
     add_one();
     whole = read_file("live");
@@ -574,7 +574,7 @@ ALONE(damaged_records_are_refused_after_100_reads)
     }
 }
 
-ALONE(a_record_that_is_whole_is_read_once)
+ALONE(whole_record_is_read_once)
 {
     at_yield = damage_live;
     assert_error(bloomfile_check(reader), 0);
@@ -606,7 +606,7 @@ ALONE(half_written_record_with_a_mark_is_read_again)
 }
 
 /* One record was read before it was written, and the other record after it was written. */
-ALONE(a_record_that_seems_to_go_back_is_read_once_more)
+ALONE(record_with_a_lower_sequence_is_read_again)
 {
     add_one();
     struct bytes before = read_file("live");
@@ -625,7 +625,7 @@ ALONE(a_record_that_seems_to_go_back_is_read_once_more)
     free(before.data);
 }
 
-ALONE(the_sequence_of_another_filter_says_nothing_of_this_one)
+ALONE(sequence_of_another_filter_is_ignored)
 {
     struct header now;
     struct bytes before = read_file("live"), other = read_file("live");
@@ -650,7 +650,7 @@ static void complete_it_first(void)
 }
 
 /* Another process completes it while this process waits for the lock. */
-ALONE(a_seal_that_another_one_has_completed_is_left_alone)
+ALONE(seal_completed_by_another_process_is_left_unchanged)
 {
     struct bytes before = read_file("live");
     const unsigned slot = slot_in_force("live");
@@ -698,7 +698,7 @@ static void use_the_stack_again(void)
 }
 
 /* A sync was running in the parent; the child's stack holds other data by now. */
-ALONE(a_child_that_was_made_during_a_sync_has_children_too)
+ALONE(child_forked_during_a_sync_can_fork)
 {
     const int error = with_others(sync_writer, ON_msync, 1, fork_in_the_middle);
     if (forked == 0) {
@@ -718,7 +718,7 @@ ALONE(a_child_that_was_made_during_a_sync_has_children_too)
 /* ---- paths */
 
 /* On another file system, if there is one. */
-ALONE(a_link_that_leads_to_another_file_is_stale)
+ALONE(link_to_another_file_is_stale)
 {
     char elsewhere[] = "/dev/shm/bloomfile-XXXXXX";
     int fd = mkstemp(elsewhere);
@@ -748,7 +748,7 @@ ALONE(a_link_that_leads_to_another_file_is_stale)
     unlink(elsewhere);
 }
 
-ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it)
+ALONE(filter_is_stale_once_its_folder_becomes_a_file)
 {
     assert_int_equal(mkdir("folder", 0700), 0);
     make_live("folder/live", BLOOMFILE_LAYOUT_BLOCKED);
@@ -759,7 +759,7 @@ ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it)
     assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
 }
 
-ALONE(a_file_in_a_directory_without_a_name_is_not_stale)
+ALONE(file_in_an_unnamed_directory_is_not_stale)
 {
     const struct faults faults = once(ON_getcwd, 1, ENOENT);
     faults_begin(&faults);
@@ -780,7 +780,7 @@ static void cut_header(void)
 }
 
 /* Right after the path's time was read. */
-ALONE(a_file_behind_a_copy_is_looked_at_itself)
+ALONE(is_stale_of_a_copy_reads_the_file)
 {
     static void (*const acts[])(void) = { rewrite_label, cut_header };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -795,7 +795,7 @@ ALONE(a_file_behind_a_copy_is_looked_at_itself)
     }
 }
 
-ALONE(a_time_that_differs_in_any_digit_tells)
+ALONE(any_difference_in_the_modification_time_is_stale)
 {
     struct stat then;
     assert_int_equal(stat("sealed", &then), 0);
@@ -819,7 +819,7 @@ ALONE(a_time_that_differs_in_any_digit_tells)
 }
 
 /* All other fields are equal. A test cannot choose these times on a file system. */
-ALONE(each_of_its_times_tells)
+ALONE(each_of_the_file_times_is_compared)
 {
     time_t *const seconds[] = { &sealed->file.modified.tv_sec, &sealed->file.touched.tv_sec };
     long *const fractions[] = { &sealed->file.modified.tv_nsec, &sealed->file.touched.tv_nsec };
@@ -836,7 +836,7 @@ ALONE(each_of_its_times_tells)
     assert_int_equal(bloomfile_is_stale(sealed), 1);
 }
 
-ALONE(a_path_that_cannot_be_followed_names_no_other_file)
+ALONE(unresolvable_path_does_not_count_as_replaced)
 {
     make_symlink("live", "link");
     third = opened("link", BLOOMFILE_OPEN_WRITE);
@@ -849,7 +849,7 @@ ALONE(a_path_that_cannot_be_followed_names_no_other_file)
 }
 
 /* L4. Inode numbers are unique only within a file system. */
-ALONE(the_same_inode_of_another_device_is_another_file)
+ALONE(same_inode_on_another_device_is_another_file)
 {
     assert_error(bloomfile_sync(writer, NULL), 0);
     faults_begin(&(struct faults){ .other_device = true });
@@ -869,7 +869,7 @@ ALONE(finish_in_a_child_that_never_wrote_reports_a_changed_file)
 }
 
 /* It cannot find out then which process holds the lock. */
-ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
+ALONE(child_that_cannot_reopen_the_file_reports_an_error)
 {
     const struct faults rows[] = { once(ON_open64, 1, EMFILE), once(ON_fcntl64, 1, EINVAL),
                                    once(ON_pread64, 1, EIO) };
@@ -887,7 +887,7 @@ ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well)
 }
 
 /* Without a mark it opens nothing; a file that it opens, it closes. */
-ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor)
+ALONE(child_that_looks_for_a_mark_keeps_no_descriptor_open)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -903,7 +903,7 @@ ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor)
     assert_child_succeeds(child);
 }
 
-ALONE(descriptor_0_is_one_like_any_other)
+ALONE(descriptor_0_is_a_valid_descriptor)
 {
     static const struct {
         const char *path;
@@ -925,7 +925,7 @@ ALONE(descriptor_0_is_one_like_any_other)
     assert_child_succeeds(child);
 }
 
-ALONE(a_reader_poisons_through_it)
+ALONE(reader_can_poison_through_descriptor_0)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -937,7 +937,7 @@ ALONE(a_reader_poisons_through_it)
     assert_error(bloomfile_check(writer), BLOOMFILE_EPOISONED);
 }
 
-ALONE(a_reader_that_opens_it_anew_opens_it_for_reading)
+ALONE(reopening_reader_opens_the_file_read_only)
 {
     pid_t child = fork();
     if (child == 0)
@@ -945,7 +945,7 @@ ALONE(a_reader_that_opens_it_anew_opens_it_for_reading)
     assert_child_succeeds(child);
 }
 
-ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing)
+ALONE(child_that_cannot_reopen_the_file_does_not_copy)
 {
     static const enum fault_call calls[] = { ON_open64, ON_dup3 };
     for (size_t i = 0; i < ROWS(calls); i++) {
@@ -983,7 +983,7 @@ static void skip_unless_local(void)
         skip("the file system is not local");
 }
 
-ALONE(a_temporary_that_others_have_removed_is_not_published)
+ALONE(temporary_removed_by_another_process_is_not_published)
 {
     skip_unless_local();
     assert_error(publish_named(ON_fsync, 1, remove_temporary), ENOENT);
@@ -1003,7 +1003,7 @@ ALONE(file_that_replaces_a_leftover_temporary_is_kept)
     assert_filter_of("new", 10);
 }
 
-ALONE(rights_that_cannot_be_known_or_kept_are_taken_away)
+ALONE(permissions_that_cannot_be_read_or_kept_are_dropped)
 {
     static const struct {
         enum fault_call call, besides;
@@ -1035,7 +1035,7 @@ ALONE(rights_that_cannot_be_known_or_kept_are_taken_away)
 }
 
 /* Users named in a list are not the file's group. */
-ALONE(a_list_of_rights_goes_with_the_group)
+ALONE(acl_is_dropped_with_the_group)
 {
     static const uint16_t list[] = { 2,      0,      1,    6, 0xFFFF, 0xFFFF, 2,    6,
                                      1234,   0,      4,    0, 0xFFFF, 0xFFFF, 0x10, 4,

@@ -419,7 +419,7 @@ static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, 
     free(expected);
 }
 
-static void folds_agree(void **state)
+static void fold_kernels_agree(void **state)
 {
     static const uint32_t bitwise[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     for (uint64_t factor = 2; factor < 80; factor++) {
@@ -444,37 +444,37 @@ static void folds_agree(void **state)
 
 /* ---- choice */
 
-static void lookups_agree_for_every_k(void **state)
+static void kernels_agree_for_every_k(void **state)
 {
     for_all_kernels(lookups_of_every_k_agree);
 }
 
-static void lookups_agree_at_every_alignment(void **state)
+static void kernels_agree_at_every_alignment(void **state)
 {
     for_all_kernels(lookups_at_every_alignment_agree);
 }
 
-static void lookups_agree_beyond_the_nearest_cache(void **state)
+static void kernels_agree_on_bodies_larger_than_the_cache(void **state)
 {
     for_all_kernels(lookups_far_away_agree);
 }
 
-static void lookups_in_the_largest_bodies(void **state)
+static void kernels_agree_on_the_largest_bodies(void **state)
 {
     for_all_kernels(lookups_in_the_largest_bodies_agree);
 }
 
-static void lookups_agree_in_tiny_bodies(void **state)
+static void kernels_agree_on_tiny_bodies(void **state)
 {
     for_all_kernels(lookups_in_tiny_bodies_agree);
 }
 
-static void lookups_agree_in_several_bodies(void **state)
+static void kernels_agree_on_batches_over_several_bodies(void **state)
 {
     for_all_kernels(lookups_in_several_bodies_agree);
 }
 
-static void each_single_bit_is_found(void **state)
+static void kernels_find_each_single_bit(void **state)
 {
     for_all_kernels(a_single_bit_is_found);
 }
@@ -497,7 +497,7 @@ static void assert_chosen(const char *wanted, uint32_t layout, const struct kern
     assert_child_succeeds(child);
 }
 
-static void the_environment_names_a_kernel_and_is_read_once(void **state)
+static void environment_variable_selects_the_kernel_and_is_read_once(void **state)
 {
     const struct kernel *fastest = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, NULL);
     for (size_t i = 0; i < ROWS(names); i++) {
@@ -514,16 +514,17 @@ static void the_environment_names_a_kernel_and_is_read_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* choose first */
-        cmocka_unit_test(lookups_agree_for_every_k),
-        cmocka_unit_test(lookups_agree_at_every_alignment),
-        cmocka_unit_test(lookups_agree_beyond_the_nearest_cache),
-        cmocka_unit_test(lookups_in_the_largest_bodies),
-        cmocka_unit_test(lookups_agree_in_tiny_bodies),
-        cmocka_unit_test(lookups_agree_in_several_bodies),
-        cmocka_unit_test(each_single_bit_is_found),
+        cmocka_unit_test(
+            environment_variable_selects_the_kernel_and_is_read_once), /* choose first */
+        cmocka_unit_test(kernels_agree_for_every_k),
+        cmocka_unit_test(kernels_agree_at_every_alignment),
+        cmocka_unit_test(kernels_agree_on_bodies_larger_than_the_cache),
+        cmocka_unit_test(kernels_agree_on_the_largest_bodies),
+        cmocka_unit_test(kernels_agree_on_tiny_bodies),
+        cmocka_unit_test(kernels_agree_on_batches_over_several_bodies),
+        cmocka_unit_test(kernels_find_each_single_bit),
         cmocka_unit_test(all_kernels_add_alike),
-        cmocka_unit_test(folds_agree),
+        cmocka_unit_test(fold_kernels_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -46,7 +46,7 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
     }
 }
 
-TEST(many_keys_set_what_each_sets)
+TEST(batch_add_sets_the_bits_of_single_adds)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
@@ -92,7 +92,7 @@ static void assert_idle(const struct kernel *kernel, unsigned k)
     }
 }
 
-TEST(digests_that_set_no_bit_are_noted)
+TEST(kernel_reports_digests_that_set_no_bit)
 {
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_LAYOUT_BLOCKED, names[i]);
@@ -123,7 +123,7 @@ TEST(a_key_is_new_if_it_sets_a_bit)
 }
 
 /* Not even to prefetch its line, in a part larger than the cache. */
-TEST(nothing_is_read_behind_the_last_digest)
+TEST(nothing_is_read_after_the_last_digest)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), part = (size_t)1 << 25;
     const int private = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -148,7 +148,7 @@ TEST(nothing_is_read_behind_the_last_digest)
 }
 
 /* Positions outside the part are ignored. */
-TEST(a_part_of_a_scattered_layout_gets_what_is_its_own)
+TEST(part_of_a_scattered_body_gets_only_its_own_positions)
 {
     enum {
         SIZE = 4096,

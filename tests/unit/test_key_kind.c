@@ -65,7 +65,7 @@ static void assert_file_kind(const char *path, uint32_t kind, uint32_t size)
     bloomfile_close(f);
 }
 
-TEST(each_kind_is_recorded)
+TEST(each_kind_of_keys_is_recorded)
 {
     for (size_t i = 0; i < ROWS(kinds); i++) {
         struct bytes image = image_of(params_of(kinds[i].kind, kinds[i].size));
@@ -78,7 +78,7 @@ TEST(each_kind_is_recorded)
     }
 }
 
-TEST(a_file_of_unknown_keys_has_zeros_there)
+TEST(unknown_kind_of_keys_is_encoded_as_zero)
 {
     struct bytes image = image_of(params_of(0, 0));
     assert_int_equal(get32(image.data + COMPAT), 0);
@@ -103,7 +103,7 @@ TEST(a_kind_or_size_out_of_range_is_refused_as_a_parameter)
 }
 
 /* The file opens and works with any value of the field, and copies keep the value. */
-TEST(values_of_later_versions_are_kept)
+TEST(kinds_of_later_versions_are_kept)
 {
     static const struct {
         uint32_t compat, stored, kept;
@@ -132,7 +132,7 @@ TEST(values_of_later_versions_are_kept)
     }
 }
 
-TEST(a_live_file_and_its_copies_keep_it)
+TEST(live_file_and_its_copies_keep_the_kind_of_keys)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_KEYS_FIXED, 16);
     bloomfile_filter *f;
@@ -147,7 +147,7 @@ TEST(a_live_file_and_its_copies_keep_it)
     assert_file_kind("live", BLOOMFILE_KEYS_FIXED, 16);
 }
 
-TEST(folding_projecting_and_assembling_keep_it)
+TEST(fold_project_and_assemble_keep_the_kind_of_keys)
 {
     const struct bloomfile_params params = params_of(BLOOMFILE_KEYS_TEXT, 0);
     struct bytes image = image_of(params);
@@ -259,7 +259,7 @@ static const struct {
     { BLOOMFILE_KEYS_BYTES, 0, "10011111" },
 };
 
-TEST(each_kind_of_filter_accepts_its_kinds_of_keys)
+TEST(keys_fit_only_filters_of_a_matching_kind)
 {
     for (size_t i = 0; i < ROWS(fits); i++) {
         struct bytes image = image_of(params_of(fits[i].kind, fits[i].size));
@@ -280,7 +280,7 @@ TEST(each_kind_of_filter_accepts_its_kinds_of_keys)
     }
 }
 
-TEST(keys_of_no_kind_or_of_a_wrong_size_fit_nowhere)
+TEST(keys_of_an_invalid_kind_or_size_are_refused)
 {
     static const struct {
         uint32_t kind;

@@ -61,7 +61,7 @@ static const struct recipe recipes[] = {
     { BLOOMFILE_LAYOUT_CLASSIC, IN_FILE, 100, 3, 1, 0 },
 };
 
-TEST(each_label_is_taken_or_refused_by_a_reader)
+TEST(reader_accepts_exactly_the_valid_labels)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t i = 0; i < ROWS(labels); i++) {
@@ -75,7 +75,7 @@ TEST(each_label_is_taken_or_refused_by_a_reader)
     }
 }
 
-TEST(each_label_is_taken_or_refused_by_the_builder)
+TEST(builder_accepts_exactly_the_valid_labels)
 {
     for (size_t i = 0; i < ROWS(labels); i++) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -151,7 +151,7 @@ static size_t encode(uint32_t c, uint8_t *bytes)
     return size;
 }
 
-TEST(every_character_but_controls_and_surrogates_is_clean)
+TEST(all_characters_except_controls_and_surrogates_are_clean)
 {
     for (uint32_t c = 0; c < 0x120000; c++) {
         uint8_t bytes[4];
@@ -160,7 +160,7 @@ TEST(every_character_but_controls_and_surrogates_is_clean)
     }
 }
 
-TEST(nothing_behind_the_end_completes_a_character)
+TEST(truncated_character_at_the_end_is_not_clean)
 {
     static const char *const texts[] = { "a\xC3\xA9", "\xC3\xA9", "aa\xE2\x82\xAC",
                                          "aaaa\xF0\x9F\x98\x80" };
@@ -171,7 +171,7 @@ TEST(nothing_behind_the_end_completes_a_character)
     }
 }
 
-TEST(no_other_bytes_are_clean)
+TEST(bytes_other_than_valid_utf_8_are_not_clean)
 {
     enum {
         ASCII = 0x7F - 0x20,

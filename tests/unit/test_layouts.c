@@ -26,14 +26,14 @@ TEST(layouts_have_the_numbers_and_names_of_the_specification)
     free(text.data);
 }
 
-TEST(other_numbers_are_no_layouts)
+TEST(unknown_layout_numbers_have_no_traits)
 {
     assert_null(bloomfile_traits_of(0));
     assert_null(bloomfile_traits_of(LAYOUT_END));
     assert_null(bloomfile_traits_of(UINT32_MAX));
 }
 
-TEST(every_layout_is_whole)
+TEST(every_layout_has_all_its_traits)
 {
     for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
         const struct bloomfile_traits *traits = bloomfile_traits_of(layout);

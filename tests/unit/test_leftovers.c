@@ -92,7 +92,7 @@ static bool terminated(pid_t child)
 }
 
 /* The signal waits while the unnamed file has a temporary name. */
-TEST_IN_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing)
+TEST_IN_DIR(with_unnamed_files_a_deferred_signal_leaves_no_file)
 {
     if (!has_unnamed_files())
         skip("the file system has no files without a name");
@@ -107,7 +107,7 @@ TEST_IN_DIR(with_unnamed_files_a_signal_that_can_wait_leaves_nothing)
 /* ---- files in use */
 
 /* Except between creation and lock: if its file is removed then, the creator makes another. */
-TEST_IN_DIR(a_file_that_is_being_made_stays)
+TEST_IN_DIR(file_under_construction_is_not_removed)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     unsigned stayed = 0, removed = 0;
@@ -149,7 +149,7 @@ TEST_IN_DIR(a_finished_file_is_not_locked)
 }
 
 /* Names are random there, so no process searches for them. */
-TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
+TEST_IN_DIR(without_locks_no_temporary_file_is_removed_or_left_behind)
 {
     write_file(fixed_name(5), "", 0);
     for (unsigned named = 0; named < 2; named++) {
@@ -167,7 +167,7 @@ TEST_IN_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left)
 
 /* The creator takes another name. The process that holds the old name removes the file, or the
  * next process does. */
-TEST_IN_DIR(temporary_name_locked_by_another_process_is_given_up)
+TEST_IN_DIR(temporary_name_locked_by_another_process_is_skipped)
 {
     struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
     faults.no_unnamed_files = true;
@@ -229,7 +229,7 @@ static void publish_and_be_killed(unsigned seed)
     _exit(0);
 }
 
-TEST_IN_DIR(makers_and_cleaners_do_not_disturb_each_other)
+TEST_IN_DIR(concurrent_publishers_do_not_remove_each_other_s_files)
 {
     enum {
         AT_ONCE = 6
@@ -272,7 +272,7 @@ static void take_over_name(enum fault_call call)
     taken_over = true;
 }
 
-TEST_IN_DIR(another_maker_s_file_is_never_published_nor_removed)
+TEST_IN_DIR(temporary_file_of_another_process_is_never_published_or_removed)
 {
     assert_error(publish_filter("old", 0, 10), 0);
     struct faults faults = { .no_unnamed_files = true, .at_each_call = take_over_name };

@@ -95,7 +95,7 @@ TEST(lookups_in_a_sound_filter_write_to_no_counter_that_threads_share)
     free(filter.data);
 }
 
-TEST(a_whole_filter_knows_its_keys)
+TEST(intact_filter_finds_all_keys)
 {
     struct group present = group_of("key ");
     const struct group absent = group_of("absent ");
@@ -112,7 +112,7 @@ TEST(a_whole_filter_knows_its_keys)
     }
 }
 
-TEST(versions_of_a_key_count_once)
+TEST(repeated_keys_count_once)
 {
     struct group versions = group_of("key ");
     for (int i = 0; i < KEYS; i++) {
@@ -125,7 +125,7 @@ TEST(versions_of_a_key_count_once)
     free(filter.data);
 }
 
-TEST(every_key_is_its_bytes)
+TEST(keys_may_be_empty_large_or_contain_nul)
 {
     static const char large[1 << 20] = { 0 };
     const char *const keys[] = { "", "\0", "\0\0", "\xff", large };
@@ -138,7 +138,7 @@ TEST(every_key_is_its_bytes)
     free(filter);
 }
 
-TEST(a_flipped_bit_is_a_maybe)
+TEST(flipped_bit_answers_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -150,7 +150,7 @@ TEST(a_flipped_bit_is_a_maybe)
     free(filter.data);
 }
 
-TEST(a_part_of_a_filter_is_a_maybe)
+TEST(truncated_filter_answers_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -162,7 +162,7 @@ TEST(a_part_of_a_filter_is_a_maybe)
     free(filter.data);
 }
 
-TEST(a_filter_with_something_added_is_a_maybe)
+TEST(filter_with_extra_bytes_answers_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -181,7 +181,7 @@ TEST(a_filter_with_something_added_is_a_maybe)
     free(filter.data);
 }
 
-TEST(any_other_version_byte_is_a_maybe)
+TEST(unknown_version_byte_answers_maybe)
 {
     struct group present = group_of("key ");
     const struct bytes filter = filter_of(&present, KEYS);
@@ -195,7 +195,7 @@ TEST(any_other_version_byte_is_a_maybe)
 }
 
 /* LevelDB's own filters: bits, then a byte with the number of probes per key, 1 to 30. */
-TEST(bytes_of_another_kind_are_a_maybe)
+TEST(bytes_of_another_policy_answer_maybe)
 {
     uint8_t other[256];
     for (size_t size = 1; size <= sizeof other; size++) {
@@ -210,7 +210,7 @@ TEST(bytes_of_another_kind_are_a_maybe)
     }
 }
 
-TEST(another_seed_is_a_maybe)
+TEST(different_seed_answers_maybe)
 {
     struct bloomfile_view view;
     const bloomfile_digest digest = bloomfile_hash(1, "key", 3);
@@ -244,7 +244,7 @@ TEST(failed_allocation_makes_an_empty_filter_that_answers_maybe)
     }
 }
 
-TEST(bits_have_limits)
+TEST(bits_per_key_must_be_1_to_64)
 {
     static const int wrong[] = { 0, -1, 65, 1 << 30 };
     for (size_t i = 0; i < ROWS(wrong); i++) {

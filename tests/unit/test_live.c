@@ -27,7 +27,7 @@ static const uint8_t zeros[16];
 
 /* ---- creation */
 
-TEST_IN_DIR(a_new_filter_is_empty_whole_and_clean_once_closed)
+TEST_IN_DIR(new_filter_is_empty_and_clean_after_close)
 {
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f;
@@ -57,7 +57,7 @@ TEST_IN_DIR(a_new_filter_is_empty_whole_and_clean_once_closed)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(parameters_that_will_not_do_make_nothing)
+TEST_IN_DIR(create_with_invalid_parameters_makes_no_file)
 {
     bloomfile_filter *f = (void *)&f;
     struct bloomfile_params params = sized(0);
@@ -169,7 +169,7 @@ TEST_IN_DIR(create_replaces_a_filter_only_with_to_replace)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-TEST_IN_DIR(a_filter_in_memory_is_like_any_other)
+TEST_IN_DIR(filter_in_memory_supports_all_operations)
 {
     size_t descriptors = open_descriptors();
     struct bloomfile_params params = sized(1000);
@@ -207,7 +207,7 @@ static void *look_for_what_is_added(void *argument)
 }
 
 /* It makes the same filter as shared adds, and other threads may look up keys during its adds. */
-TEST_IN_DIR(a_sole_adder_adds_what_others_would)
+TEST_IN_DIR(sole_adder_makes_the_bits_of_shared_adds)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -281,7 +281,7 @@ TEST_IN_DIR(filter_larger_than_the_kernel_would_map_is_refused)
     }
 }
 
-TEST_IN_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate)
+TEST_IN_DIR(capacity_derived_from_bits_keeps_the_rate)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t hashes = 0; hashes <= 3; hashes += 3)
@@ -307,7 +307,7 @@ TEST_IN_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate)
 }
 
 /* 1 bit cannot keep its rate with any key; 1000 bits could keep theirs with more keys. */
-TEST_IN_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most)
+TEST_IN_DIR(capacity_derived_from_bits_is_at_least_1_and_at_most_the_bits)
 {
     for (uint64_t bits = 1; bits <= 1000; bits += 999) {
         struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
@@ -359,7 +359,7 @@ TEST_IN_DIR(filters_can_be_created_with_closed_standard_streams)
     assert_int_equal(status, 0);
 }
 
-TEST_IN_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal)
+TEST_IN_DIR(file_size_limit_makes_create_memory_return_enomem)
 {
     bloomfile_filter *f;
     struct rlimit before;
@@ -405,7 +405,7 @@ TEST_IN_DIR(create_refuses_parameters_for_builders)
 
 /* ---- adding */
 
-TEST_IN_DIR(an_add_tells_whether_it_was_new)
+TEST_IN_DIR(add_reports_whether_the_key_was_new)
 {
     bloomfile_filter *f = create("filter", 1000);
     uint8_t *large = calloc(1, 1 << 20);
@@ -431,7 +431,7 @@ TEST_IN_DIR(an_add_tells_whether_it_was_new)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(the_bits_are_those_of_a_filter_that_is_built)
+TEST_IN_DIR(live_filter_has_the_bits_of_a_built_filter)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += 7) {
@@ -476,7 +476,7 @@ TEST_IN_DIR(reader_cannot_add_sync_or_seal)
 /* ---- several handles */
 
 /* L2, L5. */
-TEST_IN_DIR(readers_see_every_add_at_once)
+TEST_IN_DIR(readers_see_each_add_immediately)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     bloomfile_filter *other = open_for("filter", BLOOMFILE_OPEN_WRITE);
@@ -501,7 +501,7 @@ TEST_IN_DIR(readers_see_every_add_at_once)
     bloomfile_close(reader);
 }
 
-TEST_IN_DIR(a_live_filter_is_a_file_of_its_own_without_checksums)
+TEST_IN_DIR(live_filter_cannot_be_verified_or_embedded)
 {
     bloomfile_filter *f = create("filter", 1000), *g;
     add(f, 0, 10);

@@ -15,7 +15,7 @@
 
 #include "format/header.h"
 
-TEST_IN_DIR(sealing_ends_writing)
+TEST_IN_DIR(seal_ends_all_writing)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 300);
@@ -41,7 +41,7 @@ TEST_IN_DIR(sealing_ends_writing)
     assert_filter_of("filter", 301);
 }
 
-TEST_IN_DIR(a_sealed_copy_is_the_same_as_sealing_in_place)
+TEST_IN_DIR(sealed_copy_equals_a_seal_in_place)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 300);
@@ -80,7 +80,7 @@ TEST_IN_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count)
     bloomfile_close(other);
 }
 
-TEST_IN_DIR(a_rescued_filter_goes_on_elsewhere)
+TEST_IN_DIR(rescued_filter_accepts_more_keys)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 200);
@@ -155,7 +155,7 @@ TEST_IN_DIR(file_whose_writer_was_killed_in_a_sync_is_not_copied)
 }
 
 /* The counts are estimates then, which is not a reason to refuse the copy. */
-TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
+TEST_IN_DIR(reader_can_copy_a_file_whose_writer_was_killed)
 {
     add_and_be_killed();
     bloomfile_filter *next = open_for("filter", BLOOMFILE_OPEN_WRITE),
@@ -171,7 +171,7 @@ TEST_IN_DIR(a_reader_copies_what_a_killed_writer_has_left)
 }
 
 /* R4, R6, L12. */
-TEST_IN_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted)
+TEST_IN_DIR(file_of_another_boot_opens_only_with_accept_unclean)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 50);
@@ -193,7 +193,7 @@ TEST_IN_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted)
 }
 
 /* R8. */
-TEST_IN_DIR(once_poisoned_everything_is_maybe)
+TEST_IN_DIR(poisoned_filter_answers_maybe_to_every_lookup)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     add(f, 0, 50);
@@ -259,7 +259,7 @@ static void overwrite(const char *path, struct bytes image)
 }
 
 /* L11. */
-TEST_IN_DIR(a_sealed_filter_in_its_place_is_left_alone)
+TEST_IN_DIR(writer_leaves_a_sealed_file_copied_over_its_own_unchanged)
 {
     bloomfile_filter *f = create("filter", 1000);
     add(f, 0, 100);
@@ -273,7 +273,7 @@ TEST_IN_DIR(a_sealed_filter_in_its_place_is_left_alone)
     free(copy.data);
 }
 
-TEST_IN_DIR(another_filter_in_its_place_is_not_copied)
+TEST_IN_DIR(other_filter_copied_over_the_source_is_not_copied)
 {
     struct bloomfile_params params = sized(1000);
     bloomfile_filter *f = create("filter", 1000), *other;
@@ -298,7 +298,7 @@ static void set_no_ones(uint8_t *record)
     memset(record + RECORD_AT_ones, 0, 8);
 }
 
-TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
+TEST_IN_DIR(rescued_filter_keeps_the_recorded_number_of_keys)
 {
     bloomfile_filter *f = create("filter", 1000), *rescued;
     add(f, 0, 200);
@@ -315,7 +315,7 @@ TEST_IN_DIR(a_rescued_filter_has_the_counts_of_the_record)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_filter_that_another_has_sealed_needs_no_rescue)
+TEST_IN_DIR(filter_sealed_by_another_process_is_not_rescued)
 {
     bloomfile_filter *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_seal(f, NULL), 0);

@@ -359,7 +359,7 @@ TEST(finish_returns_the_error_of_every_failed_system_call)
     }
 }
 
-TEST(a_lock_that_is_not_given_back_goes_with_the_handle)
+TEST(failed_unlock_is_released_when_the_handle_closes)
 {
     unsigned failed = 0;
     for (size_t o = 0; o < ROWS(operations); o++) {
@@ -373,7 +373,7 @@ TEST(a_lock_that_is_not_given_back_goes_with_the_handle)
     assert_true(failed >= ROWS(operations));
 }
 
-TEST(hints_may_be_refused)
+TEST(failed_madvise_hint_is_harmless)
 {
     const struct operation *opening = &operations[0];
     assert_returns(opening, once(ON_madvise, 1, EINVAL), 0);
@@ -425,7 +425,7 @@ TEST(plain_adds_and_lookups_make_no_system_call)
 
 /* L16. The steps of the protocol that reach the disk. If the first flush fails, each record is
  * poisoned by a write and a flush. */
-TEST(operations_write_and_flush_what_the_protocol_wants)
+TEST(each_operation_makes_the_writes_and_flushes_of_the_protocol)
 {
     static const struct {
         unsigned writes, headers, bodies; /* flushes of headers and of whole files */
@@ -470,7 +470,7 @@ static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
 
 /* Two keys go; each shares a counter with the key that stays. One key comes. So the number of
  * counters above 0 changes by 0, and the number of keys by -1. */
-TEST(counts_that_cancel_out_outlive_a_failed_sync)
+TEST(counts_that_cancel_out_survive_a_failed_sync)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
     params.hashes = 2;

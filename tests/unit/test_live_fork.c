@@ -123,7 +123,7 @@ static void wait_to_be_killed(bloomfile_filter *f)
 }
 
 /* The child joined by an add: its mapping and its descriptor must not keep the parent's locks. */
-TEST_IN_DIR(a_child_s_locks_are_its_own)
+TEST_IN_DIR(child_does_not_keep_the_locks_of_its_parent)
 {
     int status;
     pid_t grandchild[2];

@@ -153,19 +153,19 @@ static void assert_can_be_sealed(void)
 }
 
 /* L5. */
-TEST_IN_DIR(adders_are_killed)
+TEST_IN_DIR(killed_adders_lose_no_acknowledged_key)
 {
     nothing_is_lost(0, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS);
     assert_can_be_sealed();
 }
 
-TEST_IN_DIR(exact_adders_are_killed)
+TEST_IN_DIR(killed_exact_adders_lose_no_acknowledged_key)
 {
     nothing_is_lost(BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_LAYOUT_BLOCKED, ROUNDS / 3);
     assert_can_be_sealed();
 }
 
-TEST_IN_DIR(adders_to_counters_are_killed)
+TEST_IN_DIR(killed_adders_to_counters_lose_no_acknowledged_key)
 {
     nothing_is_lost(0, BLOOMFILE_LAYOUT_COUNTING, ROUNDS / 3);
     assert_can_be_sealed();

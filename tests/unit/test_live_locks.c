@@ -58,7 +58,7 @@ static int where_forks_cannot_be_watched(void)
 }
 
 /* Otherwise a child would inherit a descriptor that it does not know. */
-TEST_IN_DIR(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync)
+TEST_IN_DIR(without_fork_detection_a_sync_opens_no_file)
 {
     pid_t child = fork();
     if (child == 0)
@@ -123,7 +123,7 @@ static void watch(enum fault_call call, unsigned nth)
     faults_begin(&(struct faults){ .at_each_call = look_at_call });
 }
 
-ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none)
+ON_NEW_FILTER(idle_writer_shares_byte_0_and_a_reader_holds_no_lock)
 {
     bloomfile_filter *reader = opened("filter", 0);
     look();
@@ -165,7 +165,7 @@ ON_NEW_FILTER(records_are_written_and_synced_under_byte_1)
     }
 }
 
-ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced)
+ON_NEW_FILTER(adders_do_not_wait_while_the_body_is_synced)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     watch(ON_msync, 1);
@@ -196,7 +196,7 @@ ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively)
 }
 
 /* So that other writers can join again. */
-ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again)
+ON_NEW_FILTER(failed_seal_shares_byte_0_again)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
@@ -261,7 +261,7 @@ ON_NEW_FILTER(a_remover_holds_byte_2)
 }
 
 /* L7. */
-ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all)
+ON_NEW_FILTER(exact_add_holds_its_stripe_and_an_exact_batch_all_stripes)
 {
     bloomfile_filter *writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
     for (uint64_t i = 0; i < 200; i++) {
@@ -421,7 +421,7 @@ ON_NEW_FILTER(byte_3_is_taken_before_byte_1)
 /* ---- locks that another process holds */
 
 /* L1. */
-ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once)
+ON_NEW_FILTER(byte_0_held_by_another_process_returns_ebusy_immediately)
 {
     bloomfile_filter *f;
     assert_int_equal(lock_byte(outsider, F_WRLCK, WRITERS), 0);
@@ -523,7 +523,7 @@ ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not)
 }
 
 /* L7. All stripes are held: a request for a stripe would wait until the alarm. */
-ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody)
+ON_NEW_FILTER(exact_adds_of_present_keys_take_no_lock)
 {
     bool was_new[100];
     size_t new_keys = 1;
@@ -565,7 +565,7 @@ static void assert_adds_the_others(bloomfile_filter *f, size_t n, uint64_t there
     }
 }
 
-ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others)
+ON_NEW_FILTER(exact_batch_adds_only_its_missing_keys)
 {
     make_live("blocked", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("blocked", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -591,7 +591,7 @@ static void *run_it(void *run)
 }
 
 /* Another thread would wait for it until the alarm. */
-ON_NEW_FILTER(a_lock_that_is_not_had_is_not_held_in_the_process)
+ON_NEW_FILTER(failed_lock_is_not_held_within_the_process)
 {
     static int (*const runs[])(void) = { add_it, add_two, remove_next };
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -633,7 +633,7 @@ static void fork_while_it_syncs(enum fault_call call)
 }
 
 /* A signal handler may fork like this. The child does not know the state of its parent's sync. */
-ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks)
+ON_NEW_FILTER(child_forked_during_a_sync_can_sync_and_fork)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     forked = false;
@@ -728,7 +728,7 @@ static void sync_meanwhile(enum fault_call call)
 }
 
 /* L14. Both threads use the same open file description, whose locks do not separate them. */
-ON_NEW_FILTER(threads_sync_one_after_the_other)
+ON_NEW_FILTER(threads_of_a_process_sync_in_turn)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     struct faults faults = once(ON_open64, 1, EMFILE);
@@ -748,7 +748,7 @@ static void copy_meanwhile(enum fault_call call)
 }
 
 /* Otherwise a thread could read through a descriptor that the other thread is replacing. */
-ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other)
+ON_NEW_FILTER(threads_of_a_child_reopen_the_file_in_turn)
 {
     inherited = opened("filter", 0);
     pid_t child = fork();
@@ -776,7 +776,7 @@ static void wait_for_a_fork(enum fault_call call)
 }
 
 /* Otherwise a child could inherit a descriptor that it does not know, and keep its locks. */
-ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known)
+ON_NEW_FILTER(fork_waits_until_a_new_descriptor_is_recorded)
 {
     static int (*const run)(void) = sync_it;
     pthread_t thread;
@@ -820,7 +820,7 @@ static void before_fork(void)
 }
 
 /* Otherwise the child could close an unrelated descriptor of the same number. */
-ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork)
+ON_NEW_FILTER(descriptor_of_a_sync_is_not_closed_during_a_fork)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
@@ -862,7 +862,7 @@ static void begin_another_sync(enum fault_call call)
         usleep(1000);
 }
 
-ON_NEW_FILTER(a_child_has_no_opening_of_any_sync)
+ON_NEW_FILTER(child_inherits_no_descriptor_of_a_running_sync)
 {
     make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
     blocked_sync = open("other", O_RDWR | O_CLOEXEC);

@@ -79,7 +79,7 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
 }
 
 /* L22. */
-TEST_IN_DIR(millions_of_keys_are_all_there_and_counted)
+TEST_IN_DIR(millions_of_concurrent_adds_are_present_and_counted)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
         const uint32_t layout = (uint32_t)(BLOOMFILE_LAYOUT_BLOCKED + i);
@@ -207,7 +207,7 @@ static int read_or_add(bloomfile_filter *f, unsigned worker, void *context)
 }
 
 /* The last byte of the body is partly used, so that a copy checks its bits beyond m. */
-TEST_IN_DIR(a_live_filter_is_read_beside_adds)
+TEST_IN_DIR(live_filter_is_copied_during_adds)
 {
     static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
@@ -232,7 +232,7 @@ static int add_one(bloomfile_filter *f, unsigned worker, void *context)
     return bloomfile_add_digest(f, number(1, *(uint64_t *)context + worker), NULL);
 }
 
-TEST_IN_DIR(the_last_one_to_leave_leaves_it_clean)
+TEST_IN_DIR(last_writer_to_leave_marks_the_file_clean)
 {
     static const uint8_t clean[16];
     make_filter(BLOOMFILE_LAYOUT_BLOCKED, 10000, 1e-9);

@@ -38,7 +38,7 @@ static void close_last(enum fault_call call)
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin_with_outsider, end_with_outsider)
 
 /* L13. The second writer leaves as soon as the first one releases the lock of records. */
-ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean)
+ON_NEW_FILTER(second_of_two_writers_that_close_marks_the_file_clean)
 {
     bloomfile_filter *first = opened("filter", BLOOMFILE_OPEN_WRITE);
     last = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -124,7 +124,7 @@ static void have_a_second_thread_wait(enum fault_call call)
     (void)falls_asleep(state_of(getpid(), second_id), NULL);
 }
 
-ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both)
+ON_NEW_FILTER(one_of_two_threads_of_a_child_joins_as_a_writer)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
     pid_t child = fork();
@@ -144,7 +144,7 @@ ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both)
 }
 
 /* The joining writer holds byte 0 already when the last writer leaves. */
-ON_NEW_FILTER(no_count_is_lost_when_a_writer_joins_as_the_last_one_leaves)
+ON_NEW_FILTER(no_count_is_lost_if_a_writer_joins_as_the_last_leaves)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
@@ -170,7 +170,7 @@ static void expect_all_keys(enum fault_call call)
 }
 
 /* The counts are in the record, with the handle, or on their way. */
-ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record)
+ON_NEW_FILTER(info_has_all_keys_during_a_sync)
 {
     syncing = opened("filter", BLOOMFILE_OPEN_WRITE);
     add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
@@ -214,7 +214,7 @@ static int open_while_replaced(bloomfile_filter **f, unsigned times,
 }
 
 /* L4. */
-ON_NEW_FILTER(a_writer_ends_up_in_the_new_file)
+ON_NEW_FILTER(writer_opens_the_file_that_replaced_its_path)
 {
     replacement = "new";
     make_live("new", BLOOMFILE_LAYOUT_BLOCKED);
@@ -248,7 +248,7 @@ static void remove_path(enum fault_call call)
         unlink("filter");
 }
 
-ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to)
+ON_NEW_FILTER(removed_file_is_not_written_to)
 {
     bloomfile_filter *f;
     assert_error(open_while_replaced(&f, 0, remove_path), ENOENT);
@@ -264,7 +264,7 @@ static void replace_by_new_one(enum fault_call call)
     }
 }
 
-ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy)
+ON_NEW_FILTER(open_of_a_file_replaced_repeatedly_returns_ebusy)
 {
     bloomfile_filter *f;
     size_t descriptors = open_descriptors();
@@ -301,7 +301,7 @@ static int merge_copy(const bloomfile_filter *f)
     return bloomfile_merge(TO_PATH("copy", BLOOMFILE_TO_REPLACE), &f, 1, NULL);
 }
 
-ON_NEW_FILTER(the_number_of_keys_of_a_copy_is_exact_or_an_estimate)
+ON_NEW_FILTER(copy_made_during_adds_has_an_estimated_count)
 {
     int (*const ways[])(const bloomfile_filter *f) = { seal_copy, project_copy, merge_copy };
     for (size_t i = 0; i < ROWS(ways); i++) {

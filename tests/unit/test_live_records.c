@@ -33,7 +33,7 @@ static int begin(void **state)
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, leave_temp_dir)
 
 /* L9, and the record of its first writer. */
-ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined)
+ON_NEW_FILTER(new_file_has_one_record_without_writers)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -77,7 +77,7 @@ static void note_step(enum fault_call call)
 }
 
 /* L9. */
-ON_NEW_FILTER(a_new_file_is_synced_before_it_gets_its_name_and_its_directory_after_it)
+ON_NEW_FILTER(file_is_synced_before_its_link_and_the_directory_after)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
@@ -208,7 +208,7 @@ static void watch_writes(enum fault_call call)
 }
 
 /* L10. The commits of a sync and of the last writer to leave: one to each slot. */
-ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
+ON_NEW_FILTER(torn_commit_leaves_the_previous_record_in_force)
 {
     static int (*const runs[])(bloomfile_filter * f) = { sync_filter, bloomfile_finish };
     for (size_t r = 0; r < ROWS(runs); r++) {
@@ -232,7 +232,7 @@ ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force)
 }
 
 /* The commit that joins; record 1 is all zeros before it. */
-ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created)
+ON_NEW_FILTER(torn_first_commit_leaves_the_file_as_created)
 {
     bloomfile_filter *f = opened("filter", 0);
     assert_error(bloomfile_rescue("new", f, 0), 0);
@@ -264,7 +264,7 @@ ON_NEW_FILTER(both_records_damaged_are_refused)
 }
 
 /* A writer knows the sequence of its own record without reading it again. */
-ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there)
+ON_NEW_FILTER(record_older_than_the_writer_s_own_is_reported_as_a_change)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     const struct bytes before = read_file("filter");
@@ -283,7 +283,7 @@ static void overwrite_identity(uint8_t *image, unsigned slot, uint8_t byte)
 
 /* R11, and section 6 under byte 1. If another file was copied over this file while a record was
  * written, one record of this file may remain. */
-ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
+ON_NEW_FILTER(record_of_another_file_in_either_slot_is_a_change)
 {
     static const unsigned flags[] = { 0, BLOOMFILE_OPEN_WRITE };
     for (unsigned i = 0; i < 3 * ROWS(flags); i++) {
@@ -312,7 +312,7 @@ ON_NEW_FILTER(a_record_of_another_file_is_a_change_in_either_slot)
 }
 
 /* L9, L11, L24 and rescue. */
-ON_NEW_FILTER(each_file_has_an_identity_which_all_records_of_it_keep)
+ON_NEW_FILTER(all_records_of_a_file_keep_its_identity)
 {
     static const uint8_t none[16];
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -388,7 +388,7 @@ ON_NEW_FILTER(the_last_watermark_stays_until_a_sync_changes_it)
 }
 
 /* L23, L24. */
-ON_NEW_FILTER(sealing_in_place_takes_a_new_watermark)
+ON_NEW_FILTER(seal_in_place_records_a_new_watermark)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE),
                      *other = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -462,7 +462,7 @@ static unsigned flushes_to_make_durable(const bloomfile_filter *f)
 }
 
 /* L10. The other writer may be killed before it flushes its record. */
-ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it)
+ON_NEW_FILTER(record_of_another_writer_is_flushed_once)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_int_equal(flushes_to_make_durable(f), 0);
@@ -481,7 +481,7 @@ ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it)
 
 /* ---- the last sequences */
 
-ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing)
+ON_NEW_FILTER(writer_at_the_last_sequence_fails_and_changes_nothing)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
@@ -498,7 +498,7 @@ ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing)
     free(before.data);
 }
 
-ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
+ON_NEW_FILTER(writer_with_one_sequence_left_can_add_but_not_sync_or_seal)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -520,7 +520,7 @@ ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal)
 }
 
 /* A process that begins a sync must be able to end it. */
-ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written)
+ON_NEW_FILTER(sync_with_two_sequences_left_writes_no_mark)
 {
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);

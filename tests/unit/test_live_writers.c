@@ -61,7 +61,7 @@ static unsigned lost_in_rounds(unsigned processes, unsigned threads, unsigned ro
 
 #ifdef PLAIN_OR
 
-static void a_plain_or_loses_adds(void **state)
+static void non_atomic_or_loses_adds(void **state)
 {
     unsigned by_threads = lost_in_rounds(1, 4, 2000), by_processes = lost_in_rounds(4, 1, 2000);
     print_message("lost: %u by threads, %u by processes\n", by_threads, by_processes);
@@ -72,7 +72,7 @@ static void a_plain_or_loses_adds(void **state)
 #else
 
 /* L5. */
-static void no_add_is_lost(void **state)
+static void concurrent_atomic_adds_are_not_lost(void **state)
 {
     assert_int_equal(lost_in_rounds(1, 4, 50), 0);
     assert_int_equal(lost_in_rounds(4, 1, 50), 0);
@@ -84,9 +84,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #ifdef PLAIN_OR
-        cmocka_unit_test_setup_teardown(a_plain_or_loses_adds, enter_temp_dir, leave_temp_dir),
+        cmocka_unit_test_setup_teardown(non_atomic_or_loses_adds, enter_temp_dir, leave_temp_dir),
 #else
-        cmocka_unit_test_setup_teardown(no_add_is_lost, enter_temp_dir, leave_temp_dir),
+        cmocka_unit_test_setup_teardown(concurrent_atomic_adds_are_not_lost, enter_temp_dir,
+                                        leave_temp_dir),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -90,7 +90,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
     free(file.data);
 }
 
-TEST_IN_DIR(the_flags_change_no_answer)
+TEST_IN_DIR(memory_flags_do_not_change_answers)
 {
     static const size_t offsets[] = { 4095, 0, 12345, 1 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -102,7 +102,7 @@ TEST_IN_DIR(the_flags_change_no_answer)
     }
 }
 
-TEST_IN_DIR(full_verification_looks_at_the_copy)
+TEST_IN_DIR(verify_full_checks_the_copy)
 {
     struct bytes image = image_from(recipes[0]);
     write_file("filter", image.data, image.size);
@@ -114,7 +114,7 @@ TEST_IN_DIR(full_verification_looks_at_the_copy)
     free(image.data);
 }
 
-TEST_IN_DIR(an_image_in_memory_can_be_copied_and_is_not_needed_then)
+TEST_IN_DIR(copy_of_an_image_outlives_the_image)
 {
     static const unsigned copying[] = { COPY, COPY | PREFAULT, COPY | LOCK };
     for (size_t r = 0; r < ROWS(recipes); r++) {
@@ -133,7 +133,7 @@ TEST_IN_DIR(an_image_in_memory_can_be_copied_and_is_not_needed_then)
     }
 }
 
-TEST_IN_DIR(memory_of_the_callers_is_his_to_lock)
+TEST_IN_DIR(memory_of_the_caller_is_never_locked_or_prefaulted)
 {
     struct bytes image = image_from(recipes[0]);
     bloomfile_filter *f;
@@ -146,7 +146,7 @@ TEST_IN_DIR(memory_of_the_callers_is_his_to_lock)
     free(image.data);
 }
 
-TEST_IN_DIR(a_live_filter_may_be_resident_but_not_a_copy)
+TEST_IN_DIR(live_filter_may_be_prefaulted_or_locked_but_not_copied)
 {
     bloomfile_filter *f;
     make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
@@ -294,7 +294,7 @@ static void assert_no_huge_page_around(const bloomfile_filter *f, size_t size)
     fclose(maps);
 }
 
-TEST_IN_DIR(a_copy_takes_no_huge_page_that_it_does_not_fill)
+TEST_IN_DIR(copy_uses_only_huge_pages_that_it_fills)
 {
     static const uint64_t sizes[] = { 13000,
                                       373000,

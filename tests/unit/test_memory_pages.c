@@ -102,7 +102,7 @@ static void assert_all_present(const char *path, unsigned flags, const struct fa
     assert_true(present);
 }
 
-TEST_IN_DIR(pages_are_there_before_they_are_used)
+TEST_IN_DIR(prefault_lock_and_copy_make_pages_resident)
 {
     static const struct faults none;
     write_filter();
@@ -115,7 +115,7 @@ TEST_IN_DIR(pages_are_there_before_they_are_used)
     assert_all_present("live", BLOOMFILE_OPEN_WRITE | PREFAULT, &none);
 }
 
-TEST_IN_DIR(an_old_kernel_gets_its_pages_touched)
+TEST_IN_DIR(pages_are_touched_where_madvise_cannot_populate)
 {
     write_filter();
     const struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
@@ -155,7 +155,7 @@ static size_t pages_of(const bloomfile_filter *f)
     return pages;
 }
 
-TEST_IN_DIR(locked_pages_are_those_of_the_image_until_it_is_closed)
+TEST_IN_DIR(image_is_locked_until_it_is_closed)
 {
     static const unsigned locking[] = { LOCK, LOCK | COPY };
     struct bytes series = series_image(BLOOMFILE_LAYOUT_BLOCKED, 9000);
@@ -175,7 +175,7 @@ TEST_IN_DIR(locked_pages_are_those_of_the_image_until_it_is_closed)
     free(series.data);
 }
 
-TEST_IN_DIR(only_what_is_to_be_locked_or_copied_is)
+TEST_IN_DIR(memory_is_locked_or_copied_only_with_the_flag)
 {
     static const unsigned flags[] = { 0,
                                       BLOOMFILE_OPEN_VERIFY_FULL,
@@ -280,7 +280,7 @@ static void truncate_it(enum fault_call call)
         assert_int_equal(truncate("filter", IN_FILE), 0);
 }
 
-TEST_IN_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error)
+TEST_IN_DIR(file_truncated_during_prefault_is_an_error)
 {
     static const unsigned fetching[] = { PREFAULT, LOCK };
     struct faults shrinking = { .at_each_call = truncate_it };
@@ -335,7 +335,7 @@ TEST_IN_DIR(truncated_file_is_reported_without_a_signal)
 }
 
 /* At any address, even with zeros in all low digits. */
-TEST_IN_DIR(a_page_that_the_file_has_lost_is_not_there)
+TEST_IN_DIR(page_beyond_the_end_of_the_file_is_absent)
 {
     const size_t grain = (size_t)PAGE * PAGE;
     const int fd = open("pages", O_RDWR | O_CREAT | O_CLOEXEC, 0600);

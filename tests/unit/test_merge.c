@@ -118,7 +118,7 @@ TEST(a_union_is_one_build_of_all_keys_at_the_common_size)
         }
 }
 
-TEST(keys_that_several_have_count_once_but_in_counters)
+TEST(shared_keys_count_once_except_in_counting_filters)
 {
     static const char *const twice[] = { "a", "a", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -141,7 +141,7 @@ TEST(keys_that_several_have_count_once_but_in_counters)
     }
 }
 
-TEST(an_intersection_has_the_bits_that_all_have)
+TEST(intersection_has_the_common_bits_of_all_sources)
 {
     for (size_t l = 0; l < 2; l++) {
         const uint32_t layout = layouts[l];
@@ -180,7 +180,7 @@ TEST(an_intersection_has_the_bits_that_all_have)
     }
 }
 
-TEST(the_number_of_keys_is_exact_where_it_can_be)
+TEST(count_of_a_union_is_estimated_only_if_two_sources_have_keys)
 {
     static const char *const alone[] = { "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -203,7 +203,7 @@ TEST(the_number_of_keys_is_exact_where_it_can_be)
 }
 
 /* doc/format/operations.md 6. */
-TEST(sources_without_keys_leave_n_as_the_specification_says)
+TEST(sources_without_keys_do_not_change_the_number_of_keys)
 {
     static const char *const empty[] = { "a", "c", NULL }, *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < ROWS(layouts); l++) {
@@ -224,7 +224,7 @@ TEST(sources_without_keys_leave_n_as_the_specification_says)
     }
 }
 
-TEST(the_keys_of_an_intersection_are_estimated_without_chance)
+TEST(estimate_of_an_intersection_discounts_chance_bits)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -243,7 +243,7 @@ TEST(the_keys_of_an_intersection_are_estimated_without_chance)
     }
 }
 
-TEST(the_header_tells_where_it_comes_from)
+TEST(union_header_combines_the_headers_of_its_sources)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 12000);
     params.capacity = 10;
@@ -277,7 +277,7 @@ TEST(the_header_tells_where_it_comes_from)
     assert_string_equal(info.label, "");
 }
 
-TEST(filters_that_differ_are_refused)
+TEST(filters_with_different_parameters_do_not_merge)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED, 5120);
     build_params("a", params, 0, 10);
@@ -349,7 +349,7 @@ TEST(wrong_parameters_are_refused)
     assert_int_equal(access("union", F_OK), -1);
 }
 
-TEST(a_union_that_would_pass_the_rate_is_refused)
+TEST(union_over_the_target_rate_is_refused)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -393,7 +393,7 @@ static double standard_error(const bloomfile_filter *f)
     return info.hashes * pow(fill, info.hashes - 1) * sqrt(fill * (1 - fill) / (double)info.bits);
 }
 
-TEST(chance_is_allowed_for_up_to_3_standard_errors)
+TEST(max_fpr_tolerates_3_standard_errors)
 {
     static const char *const ab[] = { "a", "b", NULL };
     for (size_t l = 0; l < 2; l++) {
@@ -415,7 +415,7 @@ TEST(chance_is_allowed_for_up_to_3_standard_errors)
     }
 }
 
-TEST(a_damaged_source_is_found_and_named)
+TEST(merge_reports_which_source_is_damaged)
 {
     for (size_t l = 0; l < ROWS(layouts); l++)
         for (size_t bad = 0; bad < 3; bad++) {
@@ -438,7 +438,7 @@ TEST(a_damaged_source_is_found_and_named)
         }
 }
 
-TEST(a_body_computed_elsewhere_becomes_the_same_filter)
+TEST(assemble_of_a_built_body_makes_the_same_filter)
 {
     static const uint64_t units[] = { 1, 7, 101, 5000 };
     for (size_t l = 0; l < ROWS(layouts); l++)
@@ -485,7 +485,7 @@ TEST(assemble_without_capacity_uses_the_number_of_keys)
     bloomfile_close(f);
 }
 
-TEST(a_body_that_cannot_be_is_refused)
+TEST(assemble_refuses_an_impossible_body)
 {
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_CLASSIC, 101);
     uint8_t body[13] = { 0 };

@@ -108,7 +108,7 @@ static void assert_all_maybe(const bloomfile_filter *f)
 
 /* ---- lookups */
 
-TEST_WITH(files_in_memory_get_the_answers_of_other_lookups, start, leave_temp_dir)
+TEST_WITH(resident_file_answers_like_other_lookups, start, leave_temp_dir)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         make_file(layouts[l]);
@@ -143,7 +143,7 @@ TEST_WITH(sealed_series_answers_like_other_lookups, start, leave_temp_dir)
     free(image.data);
 }
 
-TEST_WITH(live_filters_and_series_do_without_a_flag, start, leave_temp_dir)
+TEST_WITH(live_filters_and_series_need_no_nowait_flag, start, leave_temp_dir)
 {
     static const uint32_t series[] = { 0, BLOOMFILE_SERIES_GROW };
     for (size_t s = 0; s < ROWS(series); s++) {
@@ -171,7 +171,7 @@ TEST_WITH(memory_and_copies_answer_without_a_system_call, start, leave_temp_dir)
     assert_int_equal(calls, 0);
 }
 
-TEST_WITH(without_the_flag_every_answer_is_maybe, start, leave_temp_dir)
+TEST_WITH(nowait_lookup_without_the_flag_answers_maybe, start, leave_temp_dir)
 {
     make_file(BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = open_file("filter", 0);
@@ -197,7 +197,7 @@ TEST_WITH(nowait_lookup_answers_maybe_if_its_system_call_fails, start, leave_tem
 }
 
 /* The page is in memory, its checksum is not. So the page is not checked and not trusted. */
-TEST_WITH(a_checksum_that_is_not_in_memory_is_maybe, start, leave_temp_dir)
+TEST_WITH(checksum_that_is_not_resident_answers_maybe, start, leave_temp_dir)
 {
     make_file(BLOOMFILE_LAYOUT_BLOCKED);
     need_tell("filter");
@@ -213,7 +213,7 @@ TEST_WITH(a_checksum_that_is_not_in_memory_is_maybe, start, leave_temp_dir)
     assert_same_answers(f);
 }
 
-TEST_WITH(a_state_of_a_live_file_that_is_not_in_memory_is_maybe, start, leave_temp_dir)
+TEST_WITH(record_of_a_live_file_that_is_not_resident_answers_maybe, start, leave_temp_dir)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params, .capacity = KEYS };
     bloomfile_filter *f;
@@ -228,7 +228,7 @@ TEST_WITH(a_state_of_a_live_file_that_is_not_in_memory_is_maybe, start, leave_te
     bloomfile_close(f);
 }
 
-TEST_WITH(a_damaged_page_is_maybe_and_reported, start, leave_temp_dir)
+TEST_WITH(damaged_page_answers_maybe_and_is_reported, start, leave_temp_dir)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         make_file(layouts[l]);
@@ -246,7 +246,7 @@ TEST_WITH(a_damaged_page_is_maybe_and_reported, start, leave_temp_dir)
 }
 
 /* A tmpfs may report residence or not. */
-TEST_WITH(no_answer_on_a_tmpfs_is_a_wrong_no, start, leave_temp_dir)
+TEST_WITH(lookup_on_tmpfs_gives_no_wrong_no, start, leave_temp_dir)
 {
     char folder[] = "/dev/shm/bloomfile-XXXXXX", path[64];
     if (mkdtemp(folder) == NULL)
@@ -266,7 +266,7 @@ TEST_WITH(no_answer_on_a_tmpfs_is_a_wrong_no, start, leave_temp_dir)
     bloomfile_close(f);
 }
 
-TEST_WITH(an_unnamed_hash_is_maybe_and_an_error, start, leave_temp_dir)
+TEST_WITH(unnamed_hash_answers_maybe_and_sets_an_error, start, leave_temp_dir)
 {
     bloomfile_builder *b = new_builder(
         (struct bloomfile_params){ .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 1 });

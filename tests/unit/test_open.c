@@ -47,7 +47,7 @@ TEST_IN_DIR(a_file_is_opened_by_its_path)
     }
 }
 
-TEST_IN_DIR(an_open_filter_outlives_its_name_and_holds_no_descriptor)
+TEST_IN_DIR(open_filter_needs_neither_its_name_nor_a_descriptor)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -107,7 +107,7 @@ TEST_IN_DIR(files_that_are_not_regular_are_refused_without_waiting)
     assert_not_opened("/dev/null", 0, BLOOMFILE_ENOTREGULAR);
 }
 
-TEST_IN_DIR(a_path_that_leads_nowhere_is_refused)
+TEST_IN_DIR(path_without_a_file_is_refused)
 {
     assert_not_opened("missing", 0, ENOENT);
     assert_not_opened("", 0, ENOENT);
@@ -307,14 +307,14 @@ TEST_IN_DIR(an_image_in_memory_is_opened_at_any_alignment)
     }
 }
 
-TEST_IN_DIR(no_bytes_in_memory_are_an_empty_image)
+TEST_IN_DIR(null_memory_of_size_0_is_an_empty_image)
 {
     bloomfile_filter *f = (void *)&f;
     assert_error(open_from(&f, bloomfile_from_memory(NULL, 0), 0), BLOOMFILE_EEMPTY);
     assert_null(f);
 }
 
-TEST_IN_DIR(nothing_is_closed_of_no_filter)
+TEST_IN_DIR(closing_null_does_nothing)
 {
     bloomfile_close(NULL);
 }

@@ -221,7 +221,7 @@ TEST(live_file_is_refused_if_the_boot_identity_is_unknown)
 
 /* R7. On a layered file system, writers see the upper layer. It exists once the file was opened
  * for writing. */
-TEST(a_live_file_of_a_layered_file_system_is_opened_for_writing_first)
+TEST(live_file_on_overlayfs_is_first_opened_for_writing)
 {
     const struct faults layered = { .file_system = 0x794c7630 };
     assert_error(open_with(open_live, layered), 0);
@@ -236,7 +236,7 @@ TEST(a_live_file_of_a_layered_file_system_is_opened_for_writing_first)
     assert_error(open_with(open_live, faults), ENOENT);
 }
 
-TEST(a_live_file_of_a_layer_below_that_nobody_may_write_is_refused)
+TEST(read_only_live_file_on_overlayfs_is_refused)
 {
     assert_error(open_with(open_live, (struct faults){ .read_only = true }), 0);
     assert_error(
@@ -260,7 +260,7 @@ static void copy_up(enum fault_call call)
     assert_int_equal(rename("above", "layered"), 0);
 }
 
-TEST(a_file_that_its_opening_copies_up_is_not_stale)
+TEST(file_copied_up_by_its_open_is_not_stale)
 {
     bloomfile_filter *f;
     make_live("layered", BLOOMFILE_LAYOUT_BLOCKED);
@@ -276,7 +276,7 @@ TEST(a_file_that_its_opening_copies_up_is_not_stale)
     assert_int_equal(unlink("layered"), 0);
 }
 
-TEST(a_reader_does_not_have_a_live_file_open_for_writing)
+TEST(reader_holds_a_live_file_open_read_only)
 {
     bloomfile_filter *f = opened("live", 0);
     assert_int_equal(fcntl(f->live->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -284,7 +284,7 @@ TEST(a_reader_does_not_have_a_live_file_open_for_writing)
 }
 
 /* Without /proc, the library copies the descriptor. */
-TEST(a_copied_descriptor_is_not_that_of_a_standard_stream)
+TEST(duplicated_descriptor_is_above_standard_error)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -315,14 +315,14 @@ static int rest_of(uint64_t keys)
     return rest;
 }
 
-TEST(only_a_file_with_layers_behind_is_kept_open_for_them)
+TEST(only_a_file_with_more_layers_is_kept_open)
 {
     assert_int_equal(rest_of(100), -1);
     const int rest = rest_of(9000);
     assert_int_equal(close(rest), 0);
 }
 
-TEST(hints_may_be_refused)
+TEST(failed_madvise_hint_is_harmless)
 {
     for (size_t o = 0; o < ROWS(openings); o++)
         if (openings[o] != open_live && openings[o] != open_series) /* forks rely on that call */

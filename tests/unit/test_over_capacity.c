@@ -88,7 +88,7 @@ static void assert_goes_on(bloomfile_filter *f, uint64_t refused)
     assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f, NULL), 0);
 }
 
-TEST_IN_DIR(one_writer_meets_the_limit_exactly)
+TEST_IN_DIR(single_writer_stops_exactly_at_capacity)
 {
     static const size_t batches[] = { 1, 3, 1000, 5000 };
     for (size_t i = 0; i < ROWS(shapes); i++)
@@ -109,7 +109,7 @@ TEST_IN_DIR(one_writer_meets_the_limit_exactly)
 }
 
 /* The record holds the count. */
-TEST_IN_DIR(a_filter_that_is_opened_full_stays_full)
+TEST_IN_DIR(reopened_full_filter_accepts_no_more_keys)
 {
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[1], 0);
@@ -198,7 +198,7 @@ static int add_until_full(bloomfile_filter *f, unsigned worker, void *context)
     return error != BLOOMFILE_EFULL;
 }
 
-TEST_IN_DIR(several_writers_meet_the_limit_within_a_hundredth)
+TEST_IN_DIR(several_writers_stop_within_1_percent_of_capacity)
 {
     static const struct {
         struct bloomfile_params params;
@@ -233,7 +233,7 @@ TEST_IN_DIR(several_writers_meet_the_limit_within_a_hundredth)
 }
 
 /* The first writer reserved its room while it was alone. */
-TEST_IN_DIR(a_writer_that_joins_late_leaves_the_limit_within_a_hundredth)
+TEST_IN_DIR(late_writer_stops_within_1_percent_of_capacity)
 {
     bloomfile_filter *first = made(&shapes[1], 0);
     const struct bloomfile_info info = info_of(first);
@@ -279,7 +279,7 @@ static void assert_room_for_all(bloomfile_filter *f)
     assert_true(fabs((double)new_keys / limit - 1) <= 0.03);
 }
 
-TEST_IN_DIR(keys_removed_by_a_writer_that_has_not_committed_make_room)
+TEST_IN_DIR(uncommitted_removals_of_another_writer_make_room)
 {
     bloomfile_filter *remover, *f = emptied_by_other(&remover);
     assert_room_for_all(f);
@@ -287,7 +287,7 @@ TEST_IN_DIR(keys_removed_by_a_writer_that_has_not_committed_make_room)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(keys_removed_before_they_were_committed_make_room)
+TEST_IN_DIR(removals_of_uncommitted_keys_make_room)
 {
     uint64_t new_keys;
     bloomfile_filter *f = made(&shapes[6], 0), *remover = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -305,7 +305,7 @@ TEST_IN_DIR(keys_removed_before_they_were_committed_make_room)
 
 /* ---- creation */
 
-TEST_IN_DIR(a_live_filter_that_cannot_reach_its_capacity_is_not_made)
+TEST_IN_DIR(live_filter_that_cannot_reach_its_capacity_is_refused)
 {
     static const struct bloomfile_params too_small[] = {
         { SHAPE, .capacity = 100000, .bits = 1 << 17, .fpr = 0.01 },
@@ -343,7 +343,7 @@ TEST_IN_DIR(a_filter_that_cannot_reach_its_capacity_is_full_at_its_limit)
 }
 
 /* The rates of the generations add up to at most twice the target. */
-TEST_IN_DIR(a_series_of_given_bits_that_are_enough_is_made)
+TEST_IN_DIR(series_with_enough_given_bits_is_created)
 {
     const struct bloomfile_params params = { SHAPE, .capacity = 1000, .bits = 20480, .fpr = 0.01,
                                              .series = 10 };

@@ -20,7 +20,7 @@ static struct bloomfile_info built(struct bloomfile_params params, uint64_t keys
     return info;
 }
 
-TEST(each_wrong_parameter_has_its_error)
+TEST(each_invalid_parameter_returns_its_error)
 {
     static const struct {
         const char *what;
@@ -77,7 +77,7 @@ TEST(each_wrong_parameter_has_its_error)
     }
 }
 
-TEST(a_later_caller_s_parameters_are_taken_if_none_is_unknown)
+TEST(params_of_a_later_version_are_accepted_if_new_members_are_0)
 {
     struct {
         struct bloomfile_params params;
@@ -91,7 +91,7 @@ TEST(a_later_caller_s_parameters_are_taken_if_none_is_unknown)
     assert_null(b);
 }
 
-TEST(flags_of_opening_are_none_of_finishing)
+TEST(flags_of_open_are_refused_by_write)
 {
     bloomfile_builder *b;
     assert_error(bloomfile_builder_new(&b, NULL), 0);
@@ -129,7 +129,7 @@ TEST(the_parameters_are_copied)
 }
 
 /* Given at the start, or only at the end. */
-TEST(the_tag_may_come_last)
+TEST(tag_may_be_set_after_the_keys)
 {
     static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 9, 8, 7, 0xFF };
     struct bloomfile_params params = { .tag = { 1 } };
@@ -149,7 +149,7 @@ TEST(the_tag_may_come_last)
     free(early.data);
 }
 
-TEST(the_first_key_may_decide_what_all_keys_are)
+TEST(first_key_may_decide_the_kind_of_all_keys)
 {
     struct {
         struct bloomfile_params params;

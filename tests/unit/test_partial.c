@@ -178,7 +178,7 @@ static struct bytes image_of(const struct row *row)
     return image;
 }
 
-TEST(each_field_of_a_layer_or_slice_is_held_to_its_rule)
+TEST(each_field_of_a_layer_or_slice_is_checked_against_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -198,7 +198,7 @@ TEST(each_field_of_a_layer_or_slice_is_held_to_its_rule)
     }
 }
 
-TEST(a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest)
+TEST(truncated_layer_is_reported_whatever_its_rest_size)
 {
     const struct row row = { "V25, V26", SEALED, VALID, CHANGE(SET(rest_size, IN_FILE)) };
     struct bytes image = image_of(&row);

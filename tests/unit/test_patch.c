@@ -13,7 +13,7 @@
 
 /* ---- numbers */
 
-TEST(numbers_have_as_many_bytes_as_they_need)
+TEST(numbers_take_the_fewest_bytes)
 {
     static const struct {
         uint64_t number;
@@ -35,7 +35,7 @@ TEST(numbers_have_as_many_bytes_as_they_need)
     }
 }
 
-TEST(a_number_is_written_in_one_way_only)
+TEST(number_with_redundant_bytes_is_refused)
 {
     uint64_t number = 0;
     assert_int_equal(patch_take_number(&number, 1, 0), PATCH_WRONG);
@@ -50,7 +50,7 @@ TEST(a_number_is_written_in_one_way_only)
 
 /* ---- the first bytes */
 
-TEST(each_byte_of_the_start_is_held_to_its_rule)
+TEST(each_byte_of_the_start_is_checked_against_its_rule)
 {
     static const struct {
         unsigned at;
@@ -144,7 +144,7 @@ static int apply(const struct pair *p, uint32_t header_size, uint8_t *header)
 
 static const uint32_t header_sizes[] = { EMBEDDED, IN_FILE };
 
-TEST(edits_make_one_header_of_the_other)
+TEST(edits_turn_one_header_into_the_other)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];
@@ -157,7 +157,7 @@ TEST(edits_make_one_header_of_the_other)
 }
 
 /* A new edit costs two bytes, so up to two equal bytes become part of an edit. */
-TEST(edits_are_as_few_bytes_as_can_be)
+TEST(edits_take_the_fewest_bytes)
 {
     struct bytes base =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
@@ -175,7 +175,7 @@ TEST(edits_are_as_few_bytes_as_can_be)
 }
 
 /* Its exclusive or with the first record is zero up to the checksum. */
-TEST(a_second_record_that_changes_like_the_first_takes_no_edit)
+TEST(second_record_with_the_changes_of_the_first_needs_no_edit)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i], last = size / 4 - 5;
@@ -223,7 +223,7 @@ TEST(an_edit_may_be_empty_at_the_end)
 }
 
 /* The bytes after them would complete them. */
-TEST(edits_that_are_cut_short_are_refused)
+TEST(truncated_edits_are_refused)
 {
     struct pair p = pair_of(EMBEDDED);
     uint8_t header[IN_FILE + GUARD];
@@ -234,7 +234,7 @@ TEST(edits_that_are_cut_short_are_refused)
     free_pair(p);
 }
 
-TEST(a_size_that_is_cut_short_is_refused)
+TEST(truncated_size_is_refused)
 {
     enum {
         LONG = 128 /* its size takes two bytes */
@@ -254,7 +254,7 @@ TEST(a_size_that_is_cut_short_is_refused)
     free_pair(p);
 }
 
-TEST(nothing_follows_the_last_edit)
+TEST(bytes_after_the_last_edit_are_refused)
 {
     static const uint8_t rests[][2] = { { 0x80 }, { 0 }, { 0, 0x80 }, { 0x80, 0 } };
     static const size_t sizes[] = { 1, 1, 2, 2 };
@@ -296,7 +296,7 @@ TEST(invalid_bytes_after_the_last_edit_are_refused)
 
 /* patches.md 1: the CRC-32 of three checksums: the last 4 bytes of the static part and of each
  * record. */
-TEST(a_header_is_named_by_its_three_checksums)
+TEST(header_is_identified_by_its_three_checksums)
 {
     for (size_t i = 0; i < ROWS(header_sizes); i++) {
         const uint32_t size = header_sizes[i];

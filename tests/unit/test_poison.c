@@ -87,7 +87,7 @@ static void assert_order(int (*run)(void), const unsigned *writes, unsigned coun
 #define ON_NEW_FILTER(test) TEST_WITH(test, begin, end)
 
 /* L15, L16. */
-ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it)
+ON_NEW_FILTER(body_is_synced_before_the_record_that_describes_it)
 {
     ASSERT_ORDER(open_other, 0, 1);     /* first the writer's record, which may not be on disk */
     ASSERT_ORDER(sync_writer, 0, 1, 2); /* the other's record; a mark with the body */
@@ -122,50 +122,50 @@ static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
 }
 
 /* L17. */
-ON_NEW_FILTER(syncing_is_poisoned_by_the_body)
+ON_NEW_FILTER(failed_flush_of_the_body_poisons_a_sync)
 {
     assert_poisons(sync_writer, 1, true);
 }
 
-ON_NEW_FILTER(syncing_is_poisoned_by_the_record)
+ON_NEW_FILTER(failed_flush_of_the_record_poisons_a_sync)
 {
     assert_poisons(sync_writer, 2, true);
 }
 
-ON_NEW_FILTER(joining_is_poisoned_by_the_record)
+ON_NEW_FILTER(failed_flush_of_the_record_poisons_a_join)
 {
     assert_poisons(open_other, 1, true);
     assert_null(other);
 }
 
-ON_NEW_FILTER(leaving_last_is_poisoned_by_the_body)
+ON_NEW_FILTER(failed_flush_of_the_body_poisons_the_last_close)
 {
     assert_poisons(close_writer, 1, false);
 }
 
-ON_NEW_FILTER(leaving_last_is_poisoned_by_the_record)
+ON_NEW_FILTER(failed_flush_of_the_record_poisons_the_last_close)
 {
     assert_poisons(close_writer, 2, false);
 }
 
-ON_NEW_FILTER(leaving_is_poisoned_by_the_record)
+ON_NEW_FILTER(failed_flush_of_the_record_poisons_a_close)
 {
     assert_error(open_other(), 0);
     assert_poisons(close_writer, 1, false);
 }
 
-ON_NEW_FILTER(sealing_is_poisoned_by_body_and_checksums)
+ON_NEW_FILTER(failed_flush_of_body_and_checksums_poisons_a_seal)
 {
     assert_poisons(seal_writer, 1, true);
 }
 
-ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record)
+ON_NEW_FILTER(failed_flush_of_the_first_record_poisons_a_seal)
 {
     assert_poisons(seal_writer, 2, true);
 }
 
 /* L25. */
-ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record)
+ON_NEW_FILTER(failed_flush_of_the_second_record_does_not_poison_a_seal)
 {
     faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });
     int error = bloomfile_seal(writer, NULL);
@@ -195,7 +195,7 @@ ON_NEW_FILTER(other_writers_leave_a_poisoned_file_poisoned)
     assert_flawless(flaw_of_doubtful(reader));
 }
 
-ON_NEW_FILTER(a_rescued_file_has_what_was_added_last)
+ON_NEW_FILTER(rescued_file_has_the_last_added_keys)
 {
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
@@ -211,7 +211,7 @@ ON_NEW_FILTER(a_rescued_file_has_what_was_added_last)
 }
 
 /* L21. */
-ON_NEW_FILTER(both_records_are_poisoned_and_otherwise_as_before)
+ON_NEW_FILTER(poisoning_changes_only_the_state_of_both_records)
 {
     set_in_record("filter", slot_in_force("filter"), 100, 8, UINT64_MAX); /* reserved bytes */
     struct bytes before = read_file("filter");
@@ -236,7 +236,7 @@ ON_NEW_FILTER(both_records_are_poisoned_and_otherwise_as_before)
     free(after.data);
 }
 
-ON_NEW_FILTER(readers_in_other_processes_notice)
+ON_NEW_FILTER(readers_in_other_processes_see_the_poison)
 {
     int ready[2], go[2];
     char byte;
@@ -294,7 +294,7 @@ ON_NEW_FILTER(poisoning_of_a_sealer_is_written_at_close)
     assert_doubts_after(seal_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 2, EIO));
 }
 
-ON_NEW_FILTER(a_poisoning_that_cannot_be_synced_is_known_to_all)
+ON_NEW_FILTER(poison_that_cannot_be_synced_is_seen_by_all_processes)
 {
     assert_doubts_after(sync_writer, from_then_on(ON_msync, 1, EIO), (struct faults){ 0 });
 }

@@ -4,7 +4,7 @@
 
 #include "format/probe.h"
 
-TEST(both_ways_to_multiply_agree)
+TEST(portable_multiplication_agrees_with_the_native_one)
 {
     static const uint64_t edges[] = {
         0, 1, UINT32_MAX, 1ULL << 32, (1ULL << 60) - 1, 1ULL << 63, UINT64_MAX

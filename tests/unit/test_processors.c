@@ -70,7 +70,7 @@ TEST_WITH(a_kernel_is_chosen_that_the_processor_can_run, remember, restore)
     }
 }
 
-TEST_WITH(kernels_of_other_layouts_need_more_of_avx512, remember, restore)
+TEST_WITH(kernels_of_other_layouts_need_more_avx512_features, remember, restore)
 {
     static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_CLASSIC, BLOOMFILE_LAYOUT_COUNTING };
     static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, POPCNT };
@@ -99,7 +99,7 @@ TEST_WITH(avx512_ribbon_kernel_needs_each_of_its_processor_features, remember, r
     }
 }
 
-TEST_WITH(ones_are_counted_without_instructions_for_it, remember, restore)
+TEST_WITH(tallies_agree_without_popcount_instructions, remember, restore)
 {
     static void (*const tallies[])(const uint8_t *, size_t, struct kernel_tally *) = {
         kernel_tally_classic, kernel_tally_counting, kernel_tally_blocked
@@ -143,7 +143,7 @@ static void assert_narrower_folds(fold_function *fold, const uint8_t *from, uint
     assert_memory_equal(with, without, sizeof with);
 }
 
-TEST_WITH(folds_are_the_same_in_narrower_registers, remember, restore)
+TEST_WITH(folds_agree_at_every_register_width, remember, restore)
 {
     static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
     static const uint64_t large[] = { 59, 61, 127, 509 };

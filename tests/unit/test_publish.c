@@ -78,7 +78,7 @@ TEST_IN_DIR(publish_keeps_an_existing_file_without_to_replace)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-TEST_IN_DIR(replacing_what_is_not_there_makes_it)
+TEST_IN_DIR(to_replace_creates_a_missing_file)
 {
     assert_error(publish_filter("new", BLOOMFILE_TO_REPLACE, 10), 0);
     assert_filter_of("new", 10);
@@ -98,7 +98,7 @@ TEST_IN_DIR(a_replacement_keeps_the_permissions)
 }
 
 /* Other users never get more access than to the old file at that moment. */
-TEST_IN_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_end)
+TEST_IN_DIR(replacement_follows_a_mode_change_during_the_write)
 {
     struct publication *p;
     struct stat status;
@@ -113,7 +113,7 @@ TEST_IN_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_en
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0640);
 }
 
-TEST_IN_DIR(a_replacement_keeps_the_owner_where_that_is_allowed)
+TEST_IN_DIR(replacement_keeps_the_owner_if_permitted)
 {
     write_file("old", "", 0);
     if (chown("old", NOBODY, NOBODY) != 0)
@@ -134,7 +134,7 @@ static int replace_as_nobody(void)
     return publish_filter("old", BLOOMFILE_TO_REPLACE, 10) == 0 ? AS_EXPECTED : NOT_AS_EXPECTED;
 }
 
-TEST_IN_DIR(a_group_s_rights_stay_with_the_group)
+TEST_IN_DIR(permissions_of_a_group_stay_with_that_group)
 {
     set_mode(".", 0777);
     for (unsigned member = 0; member < 2; member++) {
@@ -199,7 +199,7 @@ TEST_IN_DIR(a_replacement_keeps_the_access_control_list)
     assert_memory_equal(before, after, size);
 }
 
-TEST_IN_DIR(a_replacement_gets_no_list_from_its_folder)
+TEST_IN_DIR(replacement_does_not_inherit_the_default_acl)
 {
     uint8_t list[100];
     write_file("old", "", 0);
@@ -246,7 +246,7 @@ TEST_IN_DIR(members_of_a_lost_group_gain_no_permissions)
     assert_int_equal(status_of("old").st_mode, S_IFREG | 0604);
 }
 
-TEST_IN_DIR(a_replacement_is_another_file_so_the_old_one_lives_on)
+TEST_IN_DIR(replaced_file_stays_intact_for_its_readers)
 {
     assert_error(publish_filter("name", 0, 10), 0);
     make_hard_link("name", "old");
@@ -347,7 +347,7 @@ TEST_IN_DIR(a_directory_that_is_missing_is_an_error)
     assert_int_equal(entries_in_dir(), 1);
 }
 
-TEST_IN_DIR(the_longest_name_is_taken_and_a_longer_one_is_not)
+TEST_IN_DIR(name_of_255_bytes_is_accepted_and_256_refused)
 {
     char name[NAME_MAX + 2];
     memset(name, 'n', sizeof name);

@@ -105,7 +105,7 @@ static void publish_succeeds_without_optional_file_system_features(void **state)
         }
 }
 
-static void without_unnamed_files_a_named_temporary_serves(void **state)
+static void without_unnamed_files_a_named_temporary_is_used(void **state)
 {
     if (!unnamed_files)
         skip("the file system has no files without a name");
@@ -115,7 +115,7 @@ static void without_unnamed_files_a_named_temporary_serves(void **state)
             assert_returns(&scenarios[s], once(ON_openat64, 1, errors[i]), 0);
 }
 
-static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
+static void taken_temporary_name_is_replaced_by_another(void **state)
 {
     const struct scenario *named = &scenarios[NEW_BY_NAME], *replace = &scenarios[REPLACEMENT];
     assert_returns(named, once(ON_openat64, 1, EEXIST), 0);
@@ -152,8 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failed_call_returns_its_error_and_the_file_is_old_or_new),
         cmocka_unit_test(publish_succeeds_without_optional_file_system_features),
-        cmocka_unit_test(without_unnamed_files_a_named_temporary_serves),
-        cmocka_unit_test(a_temporary_s_name_that_is_taken_is_tried_anew),
+        cmocka_unit_test(without_unnamed_files_a_named_temporary_is_used),
+        cmocka_unit_test(taken_temporary_name_is_replaced_by_another),
         cmocka_unit_test(short_and_interrupted_writes_are_continued),
     };
     return run_scenarios(tests, ROWS(tests));

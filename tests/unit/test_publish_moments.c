@@ -84,7 +84,7 @@ static void look_at_signals(enum fault_call call)
 }
 
 /* If a source is truncated while it is read, the signal must reach the program's handler. */
-static void a_bus_error_is_not_held(void **state)
+static void sigbus_is_never_blocked(void **state)
 {
     for (size_t s = 0; s < SCENARIOS; s++)
         assert_returns(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
@@ -105,7 +105,7 @@ static void make_another_file(enum fault_call call)
     }
 }
 
-static void a_name_that_is_taken_in_the_last_moment_is_not_replaced(void **state)
+static void file_that_takes_the_name_at_the_last_moment_is_kept(void **state)
 {
     for (size_t s = 0; s < SCENARIOS; s++) {
         if (scenarios[s].replace)
@@ -148,8 +148,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(replacement_of_a_private_file_is_private_from_the_start),
-        cmocka_unit_test(a_bus_error_is_not_held),
-        cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
+        cmocka_unit_test(sigbus_is_never_blocked),
+        cmocka_unit_test(file_that_takes_the_name_at_the_last_moment_is_kept),
         cmocka_unit_test(path_that_becomes_a_fifo_during_publish_is_not_replaced),
     };
     return run_scenarios(tests, ROWS(tests));

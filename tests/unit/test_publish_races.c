@@ -17,7 +17,7 @@ static int publish_as_first(void)
     return error == 0 ? 10 : error == EEXIST ? 11 : 12;
 }
 
-TEST_IN_DIR(of_several_that_do_not_replace_one_wins)
+TEST_IN_DIR(exactly_one_of_several_publishers_without_to_replace_succeeds)
 {
     enum {
         PROCESSES = 8
@@ -52,7 +52,7 @@ static int replace_over_and_over(void)
     return AS_EXPECTED;
 }
 
-TEST_IN_DIR(a_reader_sees_a_whole_file_while_others_replace_it)
+TEST_IN_DIR(reader_always_sees_a_whole_file_during_replacements)
 {
     assert_error(publish_filter("hot", 0, 1000), 0);
     pid_t children[2];

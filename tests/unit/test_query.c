@@ -127,7 +127,7 @@ static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes 
     bloomfile_close(one_by_one);
 }
 
-TEST(many_lookups_answer_as_one_by_one)
+TEST(batch_lookups_equal_single_lookups)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
@@ -140,7 +140,7 @@ TEST(many_lookups_answer_as_one_by_one)
 }
 
 /* Close together, far apart and backwards, in both orders. */
-TEST(many_keys_may_lie_anywhere)
+TEST(batch_keys_may_lie_anywhere_in_memory)
 {
     enum {
         KEYS = 300,
@@ -177,7 +177,7 @@ TEST(many_keys_may_lie_anywhere)
 }
 
 /* UndefinedBehaviourSanitizer would report arithmetic with NULL. */
-TEST(no_keys_may_be_null)
+TEST(empty_batch_may_be_null)
 {
     for (size_t r = 0; r < ROWS(several_pages); r++) {
         struct bytes image = image_from(several_pages[r]);
@@ -218,7 +218,7 @@ TEST(many_keys_may_differ_in_length)
     free(image.data);
 }
 
-TEST(nothing_is_read_behind_the_last_key)
+TEST(nothing_is_read_after_the_last_key)
 {
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
     add_numbers(b, 0, 1);
@@ -283,7 +283,7 @@ TEST(the_empty_key_is_a_key)
     free(image.data);
 }
 
-TEST(handles_and_pins_make_the_same_digests)
+TEST(filter_and_pin_compute_the_same_digests)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
@@ -324,7 +324,7 @@ TEST(the_answers_depend_on_the_seed)
     free(image.data);
 }
 
-TEST(the_kernel_has_a_name)
+TEST(kernel_name_is_not_empty)
 {
     struct bytes image = image_from(several_pages[1]);
     bloomfile_filter *f = open_image(image, 0);
@@ -430,7 +430,7 @@ static void *touch_every_page(void *argument)
     return NULL;
 }
 
-TEST(a_page_is_counted_once_however_many_threads_check_it)
+TEST(page_checked_by_several_threads_is_counted_once)
 {
     struct bytes image = image_from(
         (struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
@@ -485,7 +485,7 @@ static void assert_spans(const struct bloomfile_spans *spans, const uint64_t *st
     free(image.data);
 }
 
-TEST(spans_have_the_digests_of_the_keys_that_they_are)
+TEST(digests_of_spans_equal_digests_of_their_bytes)
 {
     static const uint64_t words[] = { 0, 3, 6, 9, 13, 16, 18 }, starts[] = { 3, 0, 17, 18 },
                           ends[] = { 18, 5, 18, 18 }, all[] = { 0, 1, 2, 3, 4, 5, 6, 7 },

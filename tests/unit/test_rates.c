@@ -20,7 +20,7 @@ static double with_equal_digests(double rate, uint64_t n)
     return rate + (1 - rate) * ldexp((double)n, -64);
 }
 
-TEST(the_published_table_is_met)
+TEST(rates_match_the_published_table)
 {
     static const struct {
         uint64_t bits_per_key;
@@ -151,7 +151,7 @@ TEST(low_rates_of_crowded_blocks_are_summed_to_nine_digits)
 }
 
 /* 200 filters each. */
-TEST(real_rates_scatter_as_far_as_computed)
+TEST(measured_rates_scatter_as_computed)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
@@ -183,7 +183,7 @@ TEST(real_rates_scatter_as_far_as_computed)
     assert_true(isnan(spread_for(BLOOMFILE_LAYOUT_CLASSIC, 0, 1, 1)));
 }
 
-TEST(further_keys_of_an_empty_body_are_all_its_keys)
+TEST(rate_after_adding_to_an_empty_body_is_that_of_its_keys)
 {
     const uint64_t blocks[513] = { [0] = 100 };
     for (uint32_t k = 1; k <= 20; k += 5)
@@ -194,7 +194,7 @@ TEST(further_keys_of_an_empty_body_are_all_its_keys)
                 fpr_for(BLOOMFILE_LAYOUT_BLOCKED, 512 * 100, k, n), 1e-7, "after");
 }
 
-TEST(large_filters_have_the_limit_s_rate)
+TEST(rate_of_large_filters_matches_the_limit)
 {
     static const double bits_per_key[] = { 0.25, 1, 2, 10, 40 };
     for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
@@ -240,7 +240,7 @@ TEST(a_rate_grows_with_the_keys_and_shrinks_with_the_bits)
     }
 }
 
-TEST(no_keys_have_no_false_positives)
+TEST(rate_without_keys_is_0)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING; layout++)
         for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
@@ -248,7 +248,7 @@ TEST(no_keys_have_no_false_positives)
 }
 
 /* Random digests are looked up in filters of random digests. */
-TEST(a_small_filter_lies_as_often_as_computed)
+TEST(measured_rate_of_a_small_filter_matches_the_computed_rate)
 {
     static const struct recipe recipes[] = {
         { BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },

@@ -54,7 +54,7 @@ static void assert_open_error(struct bytes image, int error)
 
 /* ---- V35 and V36: live and poisoned images */
 
-TEST(a_live_image_is_whole_but_not_opened)
+TEST(live_image_is_inspected_but_not_opened)
 {
     struct bytes image = live_image();
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -66,7 +66,7 @@ TEST(a_live_image_is_whole_but_not_opened)
     free(image.data);
 }
 
-TEST(a_poisoned_image_is_whole_but_not_opened)
+TEST(poisoned_image_is_inspected_but_not_opened)
 {
     struct bytes image = live_image();
     commit(image, 0, 6, BLOOMFILE_STATE_POISONED);
@@ -76,7 +76,7 @@ TEST(a_poisoned_image_is_whole_but_not_opened)
 }
 
 /* R2. */
-TEST(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not)
+TEST(image_with_any_poisoned_record_is_refused)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = live_image();
@@ -93,7 +93,7 @@ TEST(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not)
     }
 }
 
-TEST(the_higher_sequence_is_in_force_in_either_slot)
+TEST(record_with_the_higher_sequence_is_in_force_in_either_slot)
 {
     static const uint64_t orders[][2] = {
         { 0, 1 }, { 1, 0 }, { 255, 256 }, { 0x100000000, 0xFFFFFFFF }, { UINT64_MAX - 1, 1 }
@@ -124,7 +124,7 @@ TEST(any_damaged_bit_of_a_live_record_leaves_the_other_in_force)
 }
 
 /* The record not in force is overwritten, up to each byte and from each byte on. */
-TEST(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force)
+TEST(torn_write_leaves_the_old_or_the_new_record_in_force)
 {
     struct bytes image = live_image();
     uint8_t *record = record_at(image.data, 0), before[IN_FILE / 4], after[sizeof before];
@@ -147,7 +147,7 @@ TEST(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force)
     free(image.data);
 }
 
-TEST(one_record_of_another_file_leaves_the_right_one_in_force)
+TEST(record_of_another_file_is_never_in_force)
 {
     struct bytes image = live_image();
     record_at(image.data, 1)[RECORD_AT_header_crc] ^= 1;
@@ -268,7 +268,7 @@ static const struct row {
     { "reserved bytes", &in_file, AS_SEALED, 64, 8, UINT64_MAX, 0 },
 };
 
-TEST(each_field_of_the_record_in_force_is_held_to_its_rule)
+TEST(each_field_of_the_record_in_force_is_checked_against_its_rule)
 {
     for (size_t i = 0; i < ROWS(rows); i++) {
         const struct row *row = &rows[i];
@@ -323,7 +323,7 @@ TEST(live_records_of_two_files_are_refused)
     }
 }
 
-TEST(the_record_not_in_force_is_not_held_to_V30)
+TEST(V30_does_not_apply_to_the_record_not_in_force)
 {
     struct bytes image = live_image();
     put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);
@@ -358,7 +358,7 @@ TEST(every_flipped_bit_of_a_sealed_header_is_refused)
     }
 }
 
-TEST(damage_to_either_record_of_a_sealed_image_names_it)
+TEST(fault_names_the_damaged_record_of_a_sealed_image)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -369,7 +369,7 @@ TEST(damage_to_either_record_of_a_sealed_image_names_it)
     }
 }
 
-TEST(a_damaged_live_record_beside_a_sealed_one_is_refused)
+TEST(damaged_live_record_next_to_a_sealed_record_is_refused)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -381,7 +381,7 @@ TEST(a_damaged_live_record_beside_a_sealed_one_is_refused)
     }
 }
 
-TEST(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed)
+TEST(seal_interrupted_between_its_two_writes_counts_as_sealed)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         struct bytes image = image_from(in_file);
@@ -396,7 +396,7 @@ TEST(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed)
     }
 }
 
-TEST(any_other_record_beside_a_sealed_one_is_refused)
+TEST(different_record_next_to_a_sealed_record_is_refused)
 {
     static const struct {
         const char *what;

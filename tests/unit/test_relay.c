@@ -114,12 +114,12 @@ static void assert_one_ends_it(struct relay relay, const char *expected)
 
 static const char no_way[] = "relay: no way to go on\n";
 
-TEST_IN_DIR(one_of_two_threads_that_fail_together_ends_the_program)
+TEST_IN_DIR(exactly_one_of_two_failing_threads_ends_the_program)
 {
     assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing }, no_way);
 }
 
-TEST_IN_DIR(thread_that_halted_the_others_may_fail)
+TEST_IN_DIR(thread_that_halted_the_others_can_still_fail)
 {
     assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail }, no_way);
 }

@@ -220,7 +220,7 @@ ALONE(unchanged_source_is_replaced)
     }
 }
 
-ALONE(a_destination_that_is_removed_or_written_to_is_not_replaced)
+ALONE(destination_removed_or_written_to_is_not_replaced)
 {
     assert_error(with_others(unite, ON_fsync, 1, write_to_it), BLOOMFILE_EREPLACED);
     assert_filter_of(target, OLD_KEYS);
@@ -275,7 +275,7 @@ static void make_other(void)
     assert_int_equal(rename("other", "new"), 0);
 }
 
-ALONE(a_result_replaces_only_the_file_that_was_named)
+ALONE(result_replaces_only_the_given_file)
 {
     for (size_t i = 0; i < ROWS(into_new); i++) {
         make("new", shape, 10);
@@ -294,7 +294,7 @@ ALONE(a_result_replaces_only_the_file_that_was_named)
     }
 }
 
-ALONE(a_result_that_may_replace_no_file_needs_a_new_name)
+ALONE(result_without_permission_to_replace_needs_a_free_name)
 {
     for (size_t i = 0; i < ROWS(into_new); i++) {
         allow_new();
@@ -352,7 +352,7 @@ static int build(void)
     return publish_filter(target, BLOOMFILE_TO_REPLACE, NEW_KEYS);
 }
 
-ALONE(a_lock_that_another_program_keeps_delays_a_merge)
+ALONE(lock_held_by_another_program_delays_a_merge)
 {
     if (!local)
         skip("the file system is not local");
@@ -367,7 +367,7 @@ ALONE(a_lock_that_another_program_keeps_delays_a_merge)
     assert_filter_of(target, NEW_KEYS);
 }
 
-ALONE(a_build_replaces_whatever_file_is_there)
+ALONE(build_replaces_any_file_at_the_path)
 {
     assert_error(with_others(build, ON_fsync, 1, replace), 0);
     assert_error(with_others(build, ON_fsync, 1, remove_it), 0);

@@ -111,7 +111,7 @@ TEST_IN_DIR(a_series_writes_nothing_to_a_foreign_file)
     assert_untouched(fd);
 }
 
-TEST_IN_DIR(a_child_of_fork_maps_no_foreign_file)
+TEST_IN_DIR(child_maps_no_foreign_file)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create(BLOOMFILE_LAYOUT_BLOCKED, 0, 0);

@@ -153,7 +153,7 @@ static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
     free(digests);
 }
 
-TEST(every_kernel_finds_the_one_solution)
+TEST(every_kernel_finds_the_unique_solution)
 {
     static const struct {
         unsigned lines;
@@ -190,7 +190,7 @@ TEST(kernels_solve_a_group_that_moves_the_most_rows)
 }
 
 /* The first group has too many keys; the other groups must not suffer. */
-TEST(a_block_of_far_too_many_keys_is_given_up)
+TEST(solver_gives_up_a_block_with_far_too_many_keys)
 {
     enum {
         CROWD = 400 /* for 13 groups */
@@ -204,7 +204,7 @@ TEST(a_block_of_far_too_many_keys_is_given_up)
 }
 
 /* Too many of the 93 keys begin in the first of three groups, except with the last seed. */
-TEST(the_last_seed_is_tried)
+TEST(solver_tries_every_seed)
 {
     enum {
         KEYS = 93
@@ -231,7 +231,7 @@ TEST(the_last_seed_is_tried)
 }
 
 /* The digests are not even read then. */
-TEST(more_keys_are_not_counted_than_a_head_can_tell)
+TEST(page_with_more_keys_than_its_head_can_count_is_not_solved)
 {
     static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
     struct ribbon_solve_memory *memory = new_memory();
@@ -247,7 +247,7 @@ TEST(more_keys_are_not_counted_than_a_head_can_tell)
 }
 
 /* The page overwrites its own digests, so it no longer matches them. */
-TEST(a_page_that_has_not_its_keys_is_noticed)
+TEST(page_without_its_keys_is_detected)
 {
     struct ribbon_solve_memory *memory = new_memory();
     for (size_t k = 0; k < ROWS(names); k++) {
@@ -268,7 +268,7 @@ static bool solve_wrongly(uint8_t *page, unsigned lines, const uint64_t *digests
     return false;
 }
 
-TEST(an_unsolvable_page_makes_no_filter)
+TEST(unsolvable_page_fails_the_build)
 {
     const struct kernel wrong = { .solve = solve_wrongly };
     struct solver *solver;
@@ -322,7 +322,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
     free(body);
 }
 
-TEST(lookups_of_every_head_agree)
+TEST(kernels_agree_on_every_head)
 {
     uint64_t random = 23;
     for (unsigned q = 0; q < 520; q = q < 40 || q > 505 ? q + 1 : q + 7)
@@ -355,7 +355,7 @@ static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool a
 }
 
 /* A single wrong column makes a "no": any column, in any number of columns. */
-TEST(every_column_counts)
+TEST(single_wrong_column_answers_no)
 {
     uint64_t random = 28;
     uint8_t page[PAGE];
@@ -410,7 +410,7 @@ static void assert_has(struct bytes image, uint64_t keys)
     bloomfile_close(f);
 }
 
-TEST(keys_are_found_and_others_at_the_rate_of_the_heads)
+TEST(keys_are_found_and_non_members_match_the_rate_of_the_heads)
 {
     static const double rates[] = { 0.3, 0.05, 0.01, 0.001 };
     static const uint64_t keys[] = { 1, 50, 700, 4500, 30000 };
@@ -450,7 +450,7 @@ static unsigned unsolved_pages(const bloomfile_filter *f)
 }
 
 /* Each page has a rate of at most 1/4, or of 1. */
-TEST(high_rates_are_kept_without_an_unsolved_page)
+TEST(high_rates_are_kept_with_every_page_solved)
 {
     static const double rates[] = { 0.24, 0.25, 0.3, 0.9 };
     for (uint64_t n = 13000; n < 60000; n += n / 12)
@@ -468,7 +468,7 @@ TEST(high_rates_are_kept_without_an_unsolved_page)
 }
 
 /* In memory, in a file, sorted, repeated, with several threads, with little memory. */
-TEST(the_same_keys_make_the_same_bytes)
+TEST(equal_keys_make_equal_bytes)
 {
     static const uint64_t sizes[] = { 0, 3, 5000, 120000 };
     for (size_t s = 0; s < ROWS(sizes); s++)
@@ -493,7 +493,7 @@ TEST(the_same_keys_make_the_same_bytes)
 }
 
 /* The number of columns shrinks in all pages, at last to 0. */
-TEST(a_filter_that_is_too_small_loses_no_key)
+TEST(filter_built_too_small_loses_no_key)
 {
     for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
         for (uint64_t keys = 1; keys < 70000; keys *= 8) {
@@ -504,7 +504,7 @@ TEST(a_filter_that_is_too_small_loses_no_key)
         }
 }
 
-TEST(a_page_of_too_many_keys_leaves_others_theirs)
+TEST(page_over_capacity_does_not_affect_other_pages)
 {
     enum {
         CROWD = 20000,
@@ -528,7 +528,7 @@ TEST(a_page_of_too_many_keys_leaves_others_theirs)
     free(image.data);
 }
 
-TEST(a_file_has_whole_pages)
+TEST(file_form_of_a_ribbon_has_whole_pages)
 {
     bloomfile_builder *b = new_builder(ribbon);
     add_numbers(b, 0, 10000);
@@ -565,7 +565,7 @@ TEST(a_page_is_checked_before_the_first_answer)
 }
 
 /* Bytes were bad for a while, on disk or in memory. Verification ends the doubt. */
-TEST(verification_ends_what_was_read_while_it_was_bad)
+TEST(verification_clears_data_read_from_a_bad_page)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_VERIFY_FULL, BLOOMFILE_OPEN_VERIFY_NONE };
     enum {
@@ -589,7 +589,7 @@ TEST(verification_ends_what_was_read_while_it_was_bad)
 }
 
 /* Like a hole in a file. */
-TEST(a_page_of_zeros_says_maybe_unchecked)
+TEST(unchecked_page_of_zeros_answers_maybe)
 {
     struct bytes image = filter_of(ribbon, 6000);
     memset(image.data + EMBEDDED, 0, PAGE);
@@ -623,7 +623,7 @@ static void change_head(struct bytes image, uint8_t *head, uint64_t now)
     reseal_body(image.data);
 }
 
-TEST(heads_are_verified)
+TEST(invalid_head_fails_the_verification)
 {
     static const struct {
         uint64_t change;
@@ -685,7 +685,7 @@ static void assert_pages_tell(struct bytes image, uint64_t keys)
     bloomfile_close(f);
 }
 
-TEST(pages_tell_of_themselves)
+TEST(page_report_matches_the_heads)
 {
     static const uint64_t keys[] = { 0, 1, 700, 4500, 30000, 100000 };
     for (size_t i = 0; i < ROWS(keys); i++) {
@@ -711,7 +711,7 @@ static void set_keys(struct bytes image, uint64_t n)
 }
 
 /* Its head holds 2^32 - 1 then, and the filter has at least the sum of all heads. */
-TEST(a_page_may_have_more_keys_than_its_head_can_tell)
+TEST(page_may_have_more_keys_than_its_head_can_count)
 {
     struct bytes image = filter_of(ribbon, 6000);
     const uint64_t sum = UINT32_MAX + (get64(image.data + EMBEDDED + PAGE) >> 32);
@@ -769,7 +769,7 @@ TEST(ribbon_filters_refuse_operations_that_need_the_keys)
     free(image.data);
 }
 
-TEST(ribbon_filters_have_no_number_of_hashes)
+TEST(ribbon_filters_refuse_a_number_of_hashes)
 {
     bloomfile_builder *b;
     const struct bloomfile_params params = { .struct_size = sizeof params,
@@ -781,7 +781,7 @@ TEST(ribbon_filters_have_no_number_of_hashes)
     assert_true(isnan(fpr_for(BLOOMFILE_LAYOUT_RIBBON, 51200, 7, 1000)));
 }
 
-TEST(sizes_keep_the_rate_and_are_least)
+TEST(ribbon_sizes_are_the_smallest_that_keep_the_rate)
 {
     static const double rates[] = { 0.1, 0.01, 1e-4, 1e-9 };
     for (size_t r = 0; r < ROWS(rates); r++)

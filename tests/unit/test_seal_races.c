@@ -167,7 +167,7 @@ static void race_once(void)
     assert_int_equal(unlink("filter"), 0);
 }
 
-TEST_IN_DIR(a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it)
+TEST_IN_DIR(concurrent_seal_keeps_every_key_and_is_never_seen_half_done)
 {
     race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(race, MAP_FAILED);

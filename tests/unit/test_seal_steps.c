@@ -150,7 +150,7 @@ static void assert_left_as_it_may(int pieces)
 }
 
 /* L26. */
-TEST_IN_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed)
+TEST_IN_DIR(interrupted_seal_is_live_sealed_or_can_be_completed)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         unsigned stages[3 * PIECES + 1] = { 0 };
@@ -196,7 +196,7 @@ static void look_from_outside(enum fault_call call)
 }
 
 /* R9. */
-TEST_IN_DIR(during_a_seal_readers_work_and_writers_get_busy_or_sealed)
+TEST_IN_DIR(writers_get_ebusy_or_esealed_during_a_seal_and_readers_work)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         make_live("filter", layouts[i]);
@@ -250,7 +250,7 @@ static void assert_refused_untouched(int error)
     free(before.data);
 }
 
-TEST_IN_DIR(a_body_that_does_not_verify_is_not_completed)
+TEST_IN_DIR(seal_of_a_body_that_does_not_verify_is_not_completed)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     struct bloomfile_info info = info_of_file("filter");
@@ -268,7 +268,7 @@ TEST_IN_DIR(a_body_that_does_not_verify_is_not_completed)
     }
 }
 
-TEST_IN_DIR(counts_that_contradict_the_body_are_not_completed)
+TEST_IN_DIR(seal_with_counts_that_contradict_the_body_is_not_completed)
 {
     leave_torn(0);
     uint64_t ones = info_of_file("filter").ones;
@@ -293,7 +293,7 @@ TEST_IN_DIR(seal_in_progress_is_not_completed_by_another_process)
 }
 
 /* L26. Section 8: a writer in place refuses a ro_compat bit that it does not know. */
-TEST_IN_DIR(a_file_with_an_unknown_feature_is_not_completed)
+TEST_IN_DIR(seal_with_an_unknown_feature_is_not_completed)
 {
     leave_torn(0);
     struct bytes bytes = read_file("filter");
@@ -328,7 +328,7 @@ static int open_to_complete(void (*at_each_call)(enum fault_call call))
 }
 
 /* Otherwise a crash in between would leave no whole record. */
-TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after)
+TEST_IN_DIR(record_in_force_reaches_the_disk_before_its_copy)
 {
     leave_torn(5);
     flushes = 0;
@@ -341,7 +341,7 @@ TEST_IN_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_afte
 }
 
 /* L26. The record to complete is the one not in force, in either slot. */
-TEST_IN_DIR(either_record_is_completed)
+TEST_IN_DIR(seal_is_completed_in_either_record)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
         leave_torn(0);
@@ -369,7 +369,7 @@ static void look_at_locks(enum fault_call call)
 }
 
 /* Like sealing, but no writer has joined whose sync could be running. */
-TEST_IN_DIR(it_is_completed_under_bytes_0_and_1)
+TEST_IN_DIR(completion_holds_lock_bytes_0_and_1)
 {
     leave_torn(0);
     outside = open("filter", O_RDWR);

@@ -221,7 +221,7 @@ TEST(layers_of_few_hashes_keep_their_keys)
 }
 
 /* S8. */
-TEST_IN_DIR(a_key_is_new_only_if_no_layer_has_it)
+TEST_IN_DIR(key_is_new_only_if_every_layer_lacks_it)
 {
     bloomfile_filter *f = create("new", BLOOMFILE_SERIES_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 64);
@@ -241,7 +241,7 @@ TEST_IN_DIR(a_key_is_new_only_if_no_layer_has_it)
 }
 
 /* S8. The layer that it knows as the newest still has room. */
-TEST_IN_DIR(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new)
+TEST_IN_DIR(key_that_another_writer_added_to_a_newer_layer_is_not_new)
 {
     bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
                      *other = opened("two", BLOOMFILE_OPEN_WRITE);
@@ -257,7 +257,7 @@ TEST_IN_DIR(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new)
     finish(f);
 }
 
-TEST_IN_DIR(one_writer_fills_a_layer_to_the_last_key)
+TEST_IN_DIR(single_writer_fills_each_layer_completely)
 {
     static const uint64_t capacities[] = { 599, 999, 1001 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
@@ -272,7 +272,7 @@ TEST_IN_DIR(one_writer_fills_a_layer_to_the_last_key)
 }
 
 /* S6. */
-TEST_IN_DIR(a_reader_finds_what_was_added_to_layers_it_does_not_know)
+TEST_IN_DIR(reader_finds_keys_in_layers_created_after_its_open)
 {
     bloomfile_filter *f = create("read", BLOOMFILE_SERIES_GROW), *r = opened("read", 0);
     for (uint64_t i = 0; i < MANY; i++) {
@@ -288,7 +288,7 @@ TEST_IN_DIR(a_reader_finds_what_was_added_to_layers_it_does_not_know)
 }
 
 /* S1. */
-TEST_IN_DIR(a_reopened_series_continues)
+TEST_IN_DIR(reopened_series_accepts_more_keys)
 {
     make_grown("again");
     bloomfile_filter *f = opened("again", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ADD_EXACT);
@@ -308,7 +308,7 @@ TEST_IN_DIR(a_reopened_series_continues)
 /* ---- forgetting */
 
 /* S7. */
-TEST_IN_DIR(a_key_stays_for_its_generations)
+TEST_IN_DIR(key_is_kept_for_the_number_of_generations)
 {
     static const uint32_t generations[] = { 2, 3, 7 };
     for (size_t g = 0; g < ROWS(generations); g++) {
@@ -368,7 +368,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-TEST_IN_DIR(a_generation_ends_when_its_time_is_up)
+TEST_IN_DIR(generation_ends_after_its_period)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(3);
@@ -388,7 +388,7 @@ TEST_IN_DIR(a_generation_ends_when_its_time_is_up)
 
 /* One generation began by a clock an hour ahead. The generations after it must last as long as
  * they should. */
-TEST_IN_DIR(a_generation_that_began_ahead_of_the_clock_ends_at_the_next_add)
+TEST_IN_DIR(generation_from_the_future_ends_at_the_next_add)
 {
     static const struct {
         unsigned period, ahead;
@@ -433,7 +433,7 @@ static int open_error(const char *path, unsigned flags)
 }
 
 /* S2, S3, S5. */
-TEST_IN_DIR(a_layer_that_is_missing_or_foreign_is_refused)
+TEST_IN_DIR(missing_or_foreign_layer_is_refused)
 {
     make_grown("a");
     make_grown("b");
@@ -468,7 +468,7 @@ TEST_IN_DIR(a_layer_that_is_missing_or_foreign_is_refused)
 }
 
 /* S2. */
-TEST_IN_DIR(a_hole_in_the_ring_is_refused)
+TEST_IN_DIR(ring_with_a_missing_generation_is_refused)
 {
     bloomfile_filter *f = create("ring", 3);
     add_numbers_to(f, 0, 7 * FIRST + 10, 100);
@@ -550,7 +550,7 @@ TEST_IN_DIR(a_series_has_the_watermark_of_its_newest_layer)
 }
 
 /* The newest layer has no successor that could have taken its name. */
-TEST_IN_DIR(the_newest_generation_is_not_replaced_by_that_of_a_copy)
+TEST_IN_DIR(newest_generation_replaced_by_a_copied_series_is_reported)
 {
     bloomfile_filter *f = create("ring", 2);
     add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
@@ -592,7 +592,7 @@ static void assert_stops_growing(const char *path, int error, uint64_t layers)
     finish(f);
 }
 
-TEST_IN_DIR(no_layer_is_made_that_would_keep_all_from_opening_it)
+TEST_IN_DIR(layer_that_would_make_the_series_unreadable_is_not_created)
 {
     char name[NAME_MAX + 2] = "";
     write_file("s.2", "foreign", 7);
@@ -625,7 +625,7 @@ TEST_IN_DIR(successor_bit_of_a_single_filter_does_not_prevent_adds)
 }
 
 /* S12. Older layers may also hold keys that are not on disk yet. */
-TEST_IN_DIR(a_sync_reaches_every_layer)
+TEST_IN_DIR(sync_flushes_every_changed_layer)
 {
     bloomfile_filter *f = create("sync", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, 4 * FIRST, 100);
@@ -639,7 +639,7 @@ TEST_IN_DIR(a_sync_reaches_every_layer)
 }
 
 /* S4. The poisoned layer counts as having all keys, so no key is new. */
-TEST_IN_DIR(nothing_is_added_beside_a_poisoned_layer)
+TEST_IN_DIR(add_next_to_a_poisoned_layer_fails)
 {
     bool was_new = true;
     bloomfile_filter *f = create("bad", BLOOMFILE_SERIES_GROW);
@@ -655,7 +655,7 @@ TEST_IN_DIR(nothing_is_added_beside_a_poisoned_layer)
 }
 
 /* S4. The lookup itself must notice: the test does not call bloomfile_check() before. */
-TEST_IN_DIR(a_poisoned_layer_makes_lookups_maybe)
+TEST_IN_DIR(poisoned_layer_makes_lookups_answer_maybe)
 {
     static const char *const names[] = { "one", "one.1", "one.2" };
     const bloomfile_digest absent = number(0, ABSENT);
@@ -679,7 +679,7 @@ TEST_IN_DIR(a_poisoned_layer_makes_lookups_maybe)
 }
 
 /* S6. */
-TEST_IN_DIR(a_successor_that_cannot_be_found_makes_lookups_maybe)
+TEST_IN_DIR(missing_successor_makes_lookups_answer_maybe)
 {
     bloomfile_filter *f = create("gone", BLOOMFILE_SERIES_GROW), *r = opened("gone", 0);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -699,7 +699,7 @@ TEST_IN_DIR(a_successor_that_cannot_be_found_makes_lookups_maybe)
 }
 
 /* S14. */
-TEST_IN_DIR(an_add_that_finds_no_room_is_refused_and_loses_nothing)
+TEST_IN_DIR(add_without_room_fails_and_loses_no_key)
 {
     bloomfile_filter *f = create("full", BLOOMFILE_SERIES_GROW);
     assert_int_equal(mkdir("full.1", 0700), 0);
@@ -781,7 +781,7 @@ TEST_IN_DIR(sync_and_finish_report_a_series_that_lost_its_name)
 }
 
 /* Also after its file was opened again, as the file of a newer generation. */
-TEST_IN_DIR(a_link_that_leads_to_another_series_is_noticed)
+TEST_IN_DIR(link_redirected_to_another_series_is_detected)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -807,7 +807,7 @@ TEST_IN_DIR(a_link_that_leads_to_another_series_is_noticed)
 }
 
 /* S14. */
-TEST_IN_DIR(a_file_with_two_names_gets_no_successor)
+TEST_IN_DIR(file_with_a_second_hard_link_gets_no_successor)
 {
     bloomfile_filter *f = create("one", BLOOMFILE_SERIES_GROW);
     uint64_t i = 0;
@@ -824,7 +824,7 @@ TEST_IN_DIR(a_file_with_two_names_gets_no_successor)
     finish(f);
 }
 
-TEST_IN_DIR(new_layers_have_the_rights_of_the_first)
+TEST_IN_DIR(new_layers_have_the_permissions_of_the_first)
 {
     bloomfile_filter *f = create("rights", BLOOMFILE_SERIES_GROW);
     struct stat status;
@@ -876,7 +876,7 @@ TEST_IN_DIR(empty_layer_whose_mark_is_missing_belongs_to_the_series)
     assert_error(open_error("mark", 0), BLOOMFILE_EMISSINGLAYER);
 }
 
-TEST_IN_DIR(a_writer_leaves_the_layers_before_the_newest_as_they_are)
+TEST_IN_DIR(writer_does_not_change_older_layers)
 {
     bloomfile_filter *f = create("left", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
@@ -910,7 +910,7 @@ static void tear_the_mark(const char *path)
 }
 
 /* Its creator was killed while it wrote the record; another writer had not seen the mark. */
-TEST_IN_DIR(a_mark_in_a_record_that_was_torn_stays)
+TEST_IN_DIR(successor_mark_in_a_torn_record_is_kept)
 {
     finish(create("torn", BLOOMFILE_SERIES_GROW));
     bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE);
@@ -975,7 +975,7 @@ TEST_IN_DIR(operations_on_single_filters_refuse_a_series)
     assert_int_not_equal(access("x", F_OK), 0);
 }
 
-TEST_IN_DIR(a_handle_without_writing_says_why_it_cannot_add)
+TEST_IN_DIR(add_without_write_access_returns_the_reason)
 {
     const struct {
         const char *path;
@@ -1089,7 +1089,7 @@ TEST_IN_DIR(the_number_of_keys_of_a_series_is_estimated)
     free(image.data);
 }
 
-TEST_IN_DIR(a_sealed_series_is_one_file_or_a_part_of_one)
+TEST_IN_DIR(sealed_series_opens_as_a_file_or_inside_one)
 {
     struct bytes image = sealed_series();
     bloomfile_filter *f;
@@ -1122,7 +1122,7 @@ static size_t whole_size_of(const uint8_t *image)
     return (size_t)(info.image_size + 4095) / 4096 * 4096;
 }
 
-TEST_IN_DIR(a_sealed_series_that_lacks_a_layer_is_refused)
+TEST_IN_DIR(sealed_series_with_a_missing_layer_is_refused)
 {
     struct bytes image = sealed_series(), other = { malloc(image.size), image.size };
     const size_t first = whole_size_of(image.data);
@@ -1147,7 +1147,7 @@ TEST_IN_DIR(a_sealed_series_that_lacks_a_layer_is_refused)
     free(image.data);
 }
 
-TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
+TEST_IN_DIR(damage_in_one_layer_affects_only_its_page)
 {
     struct bytes image = sealed_series();
     const size_t first = whole_size_of(image.data);
@@ -1171,7 +1171,7 @@ TEST_IN_DIR(damage_in_one_layer_makes_only_its_page_doubtful)
 }
 
 /* One loop looks up all layers until a page is found bad. */
-TEST_IN_DIR(damage_that_is_found_later_makes_its_layer_doubtful)
+TEST_IN_DIR(damage_found_later_makes_its_layer_answer_maybe)
 {
     struct bytes image = sealed_series();
     const size_t first = whole_size_of(image.data);
@@ -1208,7 +1208,7 @@ static void assert_all_marked_but_the_last(const char *path, size_t layers)
     }
 }
 
-TEST_IN_DIR(a_series_is_rescued_to_where_a_link_leads)
+TEST_IN_DIR(rescue_to_a_link_replaces_the_target_of_the_link)
 {
     make_grown("old");
     assert_int_equal(mkdir("there", 0700), 0);
@@ -1242,7 +1242,7 @@ TEST_IN_DIR(a_rescued_series_has_all_keys_and_another_identity)
     finish(f);
 }
 
-TEST_IN_DIR(a_child_makes_layers_that_its_parent_finds)
+TEST_IN_DIR(parent_finds_layers_created_by_its_child)
 {
     bloomfile_filter *f = create("family", BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
@@ -1258,7 +1258,7 @@ TEST_IN_DIR(a_child_makes_layers_that_its_parent_finds)
 }
 
 /* Before the other writer syncs, only the bits show its keys: of the whole body, or of a sample. */
-TEST_IN_DIR(a_layer_has_no_room_for_what_another_writer_has_added)
+TEST_IN_DIR(keys_of_another_writer_count_towards_the_capacity_of_a_layer)
 {
     static const uint64_t capacities[] = { 20000, 600000 };
     for (size_t i = 0; i < ROWS(capacities); i++) {
@@ -1285,7 +1285,7 @@ TEST_IN_DIR(a_layer_has_no_room_for_what_another_writer_has_added)
 }
 
 /* As the sample shows. */
-TEST_IN_DIR(two_writers_fill_a_layer_but_for_a_few_keys)
+TEST_IN_DIR(two_writers_fill_each_layer_almost_completely)
 {
     enum {
         CAPACITY = 600000
@@ -1305,7 +1305,7 @@ TEST_IN_DIR(two_writers_fill_a_layer_but_for_a_few_keys)
     finish(f);
 }
 
-TEST_IN_DIR(in_memory_a_child_never_says_no_to_its_parent_s_keys)
+TEST_IN_DIR(child_of_a_series_in_memory_finds_the_keys_of_its_parent)
 {
     need_proc();
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
@@ -1338,7 +1338,7 @@ TEST_IN_DIR(in_memory_a_child_never_says_no_to_its_parent_s_keys)
 }
 
 /* No process would find that layer. */
-TEST_IN_DIR(in_memory_a_child_makes_no_layer)
+TEST_IN_DIR(child_of_a_series_in_memory_cannot_create_a_layer)
 {
     need_wipe_on_fork();
     need_proc();
@@ -1361,7 +1361,7 @@ TEST_IN_DIR(in_memory_a_child_makes_no_layer)
 }
 
 /* That file would be taken for a layer. */
-TEST_IN_DIR(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer)
+TEST_IN_DIR(rescue_fails_if_a_file_has_the_name_of_a_layer)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 4 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -1388,7 +1388,7 @@ TEST_IN_DIR(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer)
     }
 }
 
-TEST_IN_DIR(a_set_whose_newest_layer_is_the_last_is_followed_by_none)
+TEST_IN_DIR(last_possible_layer_gets_no_successor)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 100;
@@ -1402,7 +1402,7 @@ TEST_IN_DIR(a_set_whose_newest_layer_is_the_last_is_followed_by_none)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
+TEST_IN_DIR(application_hash_is_named_once_for_all_layers)
 {
     bloomfile_filter *f;
     struct bloomfile_params params = series_params(BLOOMFILE_SERIES_GROW);
@@ -1434,7 +1434,7 @@ TEST_IN_DIR(an_application_s_hash_is_named_once_for_all_layers)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(nothing_is_left_open)
+TEST_IN_DIR(closed_series_leaves_no_descriptor_open)
 {
     const size_t before = open_descriptors();
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series < 4; series++) {

@@ -300,7 +300,7 @@ static void fail_each_call(const struct operation *op)
     assert_int_equal(open_descriptors(), before);
 }
 
-TEST_IN_DIR(no_call_that_fails_loses_a_key)
+TEST_IN_DIR(failed_call_loses_no_key)
 {
     bloomfile_filter *f = create(NULL, BLOOMFILE_SERIES_GROW);
     void *image;
@@ -320,7 +320,7 @@ TEST_IN_DIR(no_call_that_fails_loses_a_key)
 
 /* ---- rescue */
 
-TEST_IN_DIR(a_rescue_has_the_layers_that_others_have_made)
+TEST_IN_DIR(rescue_has_the_layers_created_by_other_writers)
 {
     bloomfile_filter *f = create("grown", BLOOMFILE_SERIES_GROW), *r = opened("grown", 0), *saved;
     add(f, 0, 4 * FIRST);

@@ -133,7 +133,7 @@ static void assert_each_is_foreign(const char *path, const char *file, const str
 }
 
 /* S1, S3. */
-TEST_IN_DIR(a_live_layer_that_differs_in_any_field_is_foreign)
+TEST_IN_DIR(live_layer_with_any_different_field_is_foreign)
 {
     static const struct change of_live[] = { CHANGE(series, 8, 1), CHANGE(layer, 8, 2) };
     static const struct change of_ring[] = { CHANGE(period, 8, 7), CHANGE(generations, 4, 5) };
@@ -166,7 +166,7 @@ static void assert_is_foreign_at(struct bytes image, size_t at, const struct cha
     free(sound);
 }
 
-TEST_IN_DIR(a_sealed_layer_that_differs_in_any_field_is_foreign)
+TEST_IN_DIR(sealed_layer_with_any_different_field_is_foreign)
 {
     static const struct change of_second[] = { CHANGE(layers, 4, 7), CHANGE(layer, 8, 2),
                                                CHANGE(link, 8, 1) };
@@ -238,7 +238,7 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
     assert_error(open_error("grow", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESERIES);
 }
 
-TEST_IN_DIR(a_ring_that_is_gone_says_no_to_nothing)
+TEST_IN_DIR(removed_ring_never_answers_no)
 {
     bloomfile_filter *f, *r;
     struct bloomfile_params params = params_of(2);
@@ -307,7 +307,7 @@ TEST_IN_DIR(foreign_file_named_as_the_next_layer_is_kept_and_stops_adds)
 }
 
 /* The file still belongs to the series: its creator may be about to write to it. */
-TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
+TEST_IN_DIR(next_layer_with_damaged_records_is_not_recreated)
 {
     finish(create("series", BLOOMFILE_SERIES_GROW, 2));
     for (unsigned slot = 0; slot < 2; slot++)
@@ -329,7 +329,7 @@ TEST_IN_DIR(a_next_layer_whose_records_are_damaged_is_not_made_anew)
 /* ---- limits */
 
 /* Each is a copy of the first layer: a reader does not compute their sizes. */
-TEST_IN_DIR(a_thousand_layers_are_the_most)
+TEST_IN_DIR(series_has_at_most_1000_layers)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -388,7 +388,7 @@ static int create_of_rate(bloomfile_filter **f, double fpr)
     return bloomfile_create_memory(f, &params, 0);
 }
 
-TEST_IN_DIR(a_rate_that_the_next_layer_cannot_reach_ends_a_series)
+TEST_IN_DIR(series_ends_if_the_next_layer_cannot_reach_its_rate)
 {
     bloomfile_filter *f;
     double low = 1e-300, high = 0.01; /* the lowest rate that the first layer reaches */
@@ -441,7 +441,7 @@ TEST_IN_DIR(interrupted_getrandom_is_retried)
     finish(f);
 }
 
-TEST_IN_DIR(without_an_identity_no_series_is_made)
+TEST_IN_DIR(series_is_not_created_without_an_identity)
 {
     bloomfile_filter *f;
     const struct bloomfile_params params = params_of(BLOOMFILE_SERIES_GROW);
@@ -469,7 +469,7 @@ TEST_IN_DIR(copy_to_memory_returns_the_error_of_memfd_create)
 /* ---- the name used to open the series */
 
 /* No open layer was opened through that name. */
-TEST_IN_DIR(a_link_in_a_folder_that_is_none_any_more_leads_nowhere)
+TEST_IN_DIR(link_in_a_folder_replaced_by_a_file_leads_nowhere)
 {
     finish(create("ring", 2, 2));
     assert_int_equal(mkdir("folder", 0700), 0);
@@ -485,7 +485,7 @@ TEST_IN_DIR(a_link_in_a_folder_that_is_none_any_more_leads_nowhere)
     bloomfile_close(f);
 }
 
-TEST_IN_DIR(a_name_that_cannot_be_looked_at_is_not_gone)
+TEST_IN_DIR(name_that_cannot_be_looked_up_does_not_count_as_removed)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 2));
     make_symlink("grow", "link");
@@ -501,7 +501,7 @@ TEST_IN_DIR(a_name_that_cannot_be_looked_at_is_not_gone)
 }
 
 /* Also after a change of the current folder, and after the first layer was forgotten. */
-TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
+TEST_IN_DIR(layers_in_a_folder_without_a_path_stay_in_that_folder)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 2 };
     for (size_t i = 0; i < ROWS(kinds); i++) {
@@ -525,7 +525,7 @@ TEST_IN_DIR(in_a_folder_without_a_path_layers_stay_in_it)
 }
 
 /* The link would be resolved to a path. */
-TEST_IN_DIR(in_a_folder_without_a_path_a_link_leads_to_no_series)
+TEST_IN_DIR(link_to_a_series_in_a_folder_without_a_path_is_refused)
 {
     const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
     bloomfile_filter *f;
@@ -579,7 +579,7 @@ TEST_IN_DIR(unlink_removes_all_files_of_a_filter)
     assert_error(bloomfile_unlink(NULL), BLOOMFILE_EVALUE);
 }
 
-TEST_IN_DIR(unlink_removes_links_and_the_files_that_they_lead_to)
+TEST_IN_DIR(unlink_removes_links_and_their_targets)
 {
     finish(make_removed(1));
     assert_int_equal(rename("series.2", "elsewhere"), 0);
@@ -589,7 +589,7 @@ TEST_IN_DIR(unlink_removes_links_and_the_files_that_they_lead_to)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-TEST_IN_DIR(a_link_to_nothing_beyond_the_next_layer_bars_no_removal)
+TEST_IN_DIR(dangling_link_beyond_the_next_layer_does_not_prevent_removal)
 {
     bloomfile_filter *other;
     for (int replaces = 0; replaces < 2; replaces++) {
@@ -608,7 +608,7 @@ TEST_IN_DIR(a_link_to_nothing_beyond_the_next_layer_bars_no_removal)
 }
 
 /* Its other layers would remain. */
-TEST_IN_DIR(one_file_replaces_no_series_of_several)
+TEST_IN_DIR(single_filter_does_not_replace_a_series_of_several_files)
 {
     struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
     one.capacity = 10;
@@ -639,7 +639,7 @@ TEST_IN_DIR(one_file_replaces_no_series_of_several)
 }
 
 /* S15. */
-TEST_IN_DIR(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on)
+TEST_IN_DIR(partly_removed_series_is_refused_and_can_be_removed_again)
 {
     for (size_t i = 0; i < ROWS(removed); i++)
         for (unsigned nth = 1; nth <= 4; nth++) {
@@ -663,7 +663,7 @@ TEST_IN_DIR(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on)
 }
 
 /* S15. */
-TEST_IN_DIR(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign)
+TEST_IN_DIR(series_with_writers_or_a_foreign_file_is_not_removed)
 {
     bloomfile_filter *f = make_removed(1), *reader;
     assert_error(bloomfile_unlink("series"), EBUSY);
@@ -722,7 +722,7 @@ TEST_IN_DIR(a_new_series_replaces_one_of_several_layers)
 /* ---- layers that a handle keeps open */
 
 /* Each layer's handle remembers errors that were found in it. */
-TEST_IN_DIR(a_layer_that_is_known_is_not_opened_again)
+TEST_IN_DIR(open_layer_is_not_opened_again)
 {
     enum {
         GENERATIONS = 5
@@ -752,7 +752,7 @@ static int ask_whether_stale(const bloomfile_filter *f)
 }
 
 /* The layers that the handle had open before can be closed. */
-TEST_IN_DIR(check_is_stale_and_copy_hold_no_layer_open)
+TEST_IN_DIR(check_is_stale_and_copy_keep_no_layer_open)
 {
     int (*const questions[])(const bloomfile_filter *f) = { bloomfile_check, ask_whether_stale,
                                                             save };
@@ -778,7 +778,7 @@ TEST_IN_DIR(check_is_stale_and_copy_hold_no_layer_open)
 /* ---- syncing */
 
 /* S12. */
-TEST_IN_DIR(a_sync_flushes_no_layer_that_is_clean)
+TEST_IN_DIR(sync_skips_clean_layers)
 {
     finish(create("grow", BLOOMFILE_SERIES_GROW, 4));
     bloomfile_filter *f = open_writer("grow");
@@ -810,7 +810,7 @@ static int sync_in_child(bloomfile_filter *f, struct faults faults)
 }
 
 /* An error that the kernel reports to the child is not reported to the parent. */
-TEST_IN_DIR(a_child_opens_each_layer_anew_before_it_syncs_it)
+TEST_IN_DIR(child_reopens_each_layer_before_it_syncs)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
@@ -834,7 +834,7 @@ static int grow(bloomfile_filter *f, const struct faults *faults, unsigned *reop
     return error;
 }
 
-TEST_IN_DIR(a_child_opens_the_layer_anew_whose_mark_it_makes_durable)
+TEST_IN_DIR(child_reopens_the_layer_whose_mark_it_flushes)
 {
     need_wipe_on_fork();
     bloomfile_filter *f = create("series", BLOOMFILE_SERIES_GROW, 3);
@@ -850,7 +850,7 @@ TEST_IN_DIR(a_child_opens_the_layer_anew_whose_mark_it_makes_durable)
 }
 
 /* In either of the two layers. */
-TEST_IN_DIR(a_child_that_cannot_open_a_layer_anew_does_not_grow)
+TEST_IN_DIR(child_that_cannot_reopen_a_layer_does_not_grow_the_series)
 {
     need_wipe_on_fork();
     for (unsigned nth = 1; nth <= 2; nth++) {

@@ -141,7 +141,7 @@ static int add_while_at_look(unsigned look, void (*act)(void))
 /* ---- adding to a series that forgets */
 
 /* S10. */
-TEST_IN_DIR(a_key_added_while_others_make_a_generation_has_its_time)
+TEST_IN_DIR(key_added_while_a_generation_is_created_stays_its_full_time)
 {
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
@@ -154,7 +154,7 @@ TEST_IN_DIR(a_key_added_while_others_make_a_generation_has_its_time)
 }
 
 /* S8. The key is found in the oldest generation, which is forgotten at that moment. */
-TEST_IN_DIR(a_key_that_is_forgotten_while_it_is_looked_for_is_added)
+TEST_IN_DIR(key_forgotten_during_its_add_is_added)
 {
     begin(2, 0);
     assert_error(add_key(), 0);
@@ -172,7 +172,7 @@ static int add_late(void)
 
 /* S10. The key is in a layer with a successor. While the writer searches for that layer, the
  * other writer makes more. */
-TEST_IN_DIR(a_late_key_follows_as_far_as_others_go)
+TEST_IN_DIR(late_key_follows_to_the_newest_layer)
 {
     static void (*const acts[])(void) = { make_one, make_two };
     for (size_t i = 0; i < ROWS(acts); i++) {
@@ -194,7 +194,7 @@ static void make_one_and_hide_it(void)
     assert_int_equal(rename("series.1", "kept"), 0);
 }
 
-TEST_IN_DIR(a_late_key_that_cannot_follow_is_refused)
+TEST_IN_DIR(late_key_is_refused_if_the_next_layer_is_missing)
 {
     begin(2, 0);
     assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
@@ -238,7 +238,7 @@ static void make_one_and_fill_the_disk(void)
 }
 
 /* The first key follows to the next layer, which has no room for the rest. */
-TEST_IN_DIR(a_batch_with_a_late_key_is_added_as_a_whole_or_refused)
+TEST_IN_DIR(batch_with_a_late_key_is_added_completely_or_refused)
 {
     uint64_t digests[MANY];
     for (uint64_t i = 0; i < MANY; i++)
@@ -259,7 +259,7 @@ static void poison_first(void)
     poison_records("series");
 }
 
-TEST_IN_DIR(a_layer_that_is_poisoned_before_the_add_takes_no_key)
+TEST_IN_DIR(layer_poisoned_before_the_add_gets_no_key)
 {
     begin(2, 0);
     assert_error(add_while_at_look(2, poison_first), BLOOMFILE_EPOISONED);
@@ -275,7 +275,7 @@ static void add_it_too(void)
 }
 
 /* S9. The next layer has the key by the time this writer gets its lock. */
-TEST_IN_DIR(an_exact_adder_never_counts_what_the_next_layer_has)
+TEST_IN_DIR(exact_adder_does_not_count_keys_of_the_next_layer)
 {
     begin(BLOOMFILE_SERIES_GROW, BLOOMFILE_OPEN_ADD_EXACT);
     assert_error(with_others(add_key, ON_fcntl64, 1, add_it_too), 0);
@@ -325,7 +325,7 @@ static int sync_it(void)
 }
 
 /* S12. */
-TEST_IN_DIR(a_sync_goes_on_to_the_layer_that_took_the_name)
+TEST_IN_DIR(sync_continues_with_the_layer_that_took_the_name)
 {
     begin(2, 0);
     make_one();
@@ -354,7 +354,7 @@ TEST_IN_DIR(sync_of_a_removed_layer_returns_an_error)
     end();
 }
 
-TEST_IN_DIR(a_sync_tells_of_older_layers_that_are_bad)
+TEST_IN_DIR(sync_reports_older_layers_that_turned_bad)
 {
     static void (*const acts[])(const char *path) = { poison_records, damage_records };
     static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
@@ -501,7 +501,7 @@ TEST_IN_DIR(file_that_takes_the_next_layer_s_name_is_kept)
 }
 
 /* The new layer exists, but the mark does not. */
-TEST_IN_DIR(a_layer_that_is_poisoned_gets_no_mark)
+TEST_IN_DIR(poisoned_layer_gets_no_mark)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(fill, naming(), 1, poison_first), BLOOMFILE_EPOISONED);
@@ -559,7 +559,7 @@ static void take_first_away(void)
     assert_int_equal(unlink("series"), 0);
 }
 
-TEST_IN_DIR(a_series_that_goes_while_it_is_opened_to_write_is_not_opened)
+TEST_IN_DIR(series_removed_while_it_is_opened_for_writing_is_busy)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
@@ -572,7 +572,7 @@ static void damage_first(void)
 }
 
 /* After the layers were opened, and before they are left clean. */
-TEST_IN_DIR(an_older_layer_that_is_damaged_while_it_is_opened_is_refused)
+TEST_IN_DIR(older_layer_damaged_during_open_is_refused)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -712,7 +712,7 @@ static void take_the_name_of_a_rescued_layer(void)
 }
 
 /* The first layer gets no name. By then, the second layer's name belongs to another file. */
-TEST_IN_DIR(a_rescue_that_fails_takes_nothing_of_others_away)
+TEST_IN_DIR(failed_rescue_keeps_a_file_that_took_its_name)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -748,7 +748,7 @@ static void remove_copy(void)
     unlink("kept");
 }
 
-TEST_IN_DIR(stopped_at_any_call_a_rescue_is_whole_or_none)
+TEST_IN_DIR(rescue_stopped_at_any_call_is_complete_or_absent)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     make_one();
@@ -759,7 +759,7 @@ TEST_IN_DIR(stopped_at_any_call_a_rescue_is_whole_or_none)
 
 /* ---- the clock */
 
-TEST_IN_DIR(a_generation_goes_on_until_the_clock_tells_its_end)
+TEST_IN_DIR(generation_continues_until_its_period_ends)
 {
     struct timespec now;
     assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);

@@ -121,7 +121,7 @@ static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint 
     return killed;
 }
 
-TEST_IN_DIR(a_writer_may_be_killed_at_any_call)
+TEST_IN_DIR(writer_killed_at_any_call_loses_no_key)
 {
     atomic_uint *added = shared_memory(sizeof *added);
     for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 3; series++)
@@ -321,7 +321,7 @@ TEST_IN_DIR(lookups_survive_each_call_that_fails)
 }
 
 /* Layers made before the failure are removed, although there is no memory for their names. */
-TEST_IN_DIR(a_rescue_without_memory_leaves_nothing)
+TEST_IN_DIR(rescue_without_memory_leaves_no_files)
 {
     make(BLOOMFILE_SERIES_GROW);
     bloomfile_filter *f = open_series(BLOOMFILE_OPEN_WRITE);
@@ -364,7 +364,7 @@ static void assert_is_whole(const char *path, uint64_t seed)
 }
 
 /* The flush after each new name fails in turn: all layers exist, or no layer does. */
-TEST_IN_DIR(a_rescue_that_is_not_flushed_leaves_all_or_nothing)
+TEST_IN_DIR(rescue_with_a_failed_flush_is_complete_or_absent)
 {
     bloomfile_filter *f = filled("series", 1);
     const size_t before = entries_in_dir();
@@ -390,7 +390,7 @@ TEST_IN_DIR(a_rescue_that_is_not_flushed_leaves_all_or_nothing)
 }
 
 /* Names are given when all layers are on disk. A half replaced series is refused from then on. */
-TEST_IN_DIR(a_rescue_that_fails_leaves_what_it_was_to_replace)
+TEST_IN_DIR(failed_rescue_keeps_the_old_series)
 {
     bloomfile_filter *f = filled("series", 1), *none;
     bloomfile_close(filled("old", 2));

@@ -67,7 +67,7 @@ static void assert_layers_are_full_and_no_more(const bloomfile_filter *f, uint64
     assert_true(sum > all * 985 / 1000 && sum <= all);
 }
 
-TEST_IN_DIR(nothing_is_lost_and_layers_are_filled)
+TEST_IN_DIR(concurrent_adders_lose_no_key_and_fill_each_layer)
 {
     static const unsigned groups[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
     for (size_t i = 0; i < ROWS(groups); i++) {
@@ -104,7 +104,7 @@ static int add_same(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-TEST_IN_DIR(each_key_is_new_to_exactly_one)
+TEST_IN_DIR(each_key_is_new_to_exactly_one_exact_adder)
 {
     const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
     atomic_uint *new_to = shared_memory(size);
@@ -162,7 +162,7 @@ static int add_and_look(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-TEST_IN_DIR(a_key_just_added_is_found_while_others_forget)
+TEST_IN_DIR(key_just_added_is_found_while_generations_are_forgotten)
 {
     for (uint32_t generations = 2; generations <= 8; generations *= 2) {
         make(generations, 3000);
@@ -207,7 +207,7 @@ static uint64_t start(struct adder *a, uint64_t first, unsigned flags)
     return first + ((uint64_t)1 << 32);
 }
 
-TEST_IN_DIR(killed_growers_lose_nothing)
+TEST_IN_DIR(killed_writers_of_a_growing_series_lose_no_key)
 {
     enum {
         ADDERS = 3,
@@ -273,7 +273,7 @@ static void add_a_generation(bloomfile_filter *f, uint64_t *next)
 }
 
 /* Not immediately: a delayed thread keeps the layers that its lookup began with. */
-TEST_IN_DIR(forgotten_layers_are_closed_whoever_looks_up)
+TEST_IN_DIR(forgotten_layers_are_closed_by_lookups_of_any_thread)
 {
     enum {
         THREADS = 4,

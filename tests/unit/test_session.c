@@ -68,7 +68,7 @@ static void many_threads_count(void)
 
 #define WITH_SESSION(test) TEST_WITH(test, begin, end)
 
-WITH_SESSION(counts_of_many_threads_are_taken_once)
+WITH_SESSION(counts_of_each_thread_are_taken_once)
 {
     const int64_t all = INT64_C(2) * THREADS;
     for (unsigned round = 0; round < 3; round++) {
@@ -82,7 +82,7 @@ WITH_SESSION(counts_of_many_threads_are_taken_once)
 
 /* Own places are updated without locked instructions, so two threads in a place would lose
  * counts. */
-WITH_SESSION(no_two_threads_count_in_one_place)
+WITH_SESSION(threads_do_not_share_a_shard_for_their_counts)
 {
     int64_t own = 0, others = 0;
     many_threads_count();
@@ -105,7 +105,7 @@ static void *count_often(void *nothing)
 }
 
 /* There are more threads than places, and no thread owns its place. */
-WITH_SESSION(those_that_share_a_place_lose_no_count)
+WITH_SESSION(threads_that_share_a_shard_lose_no_count)
 {
     pthread_t threads[THREADS];
     const int64_t all = (int64_t)OFTEN * THREADS;
@@ -118,7 +118,7 @@ WITH_SESSION(those_that_share_a_place_lose_no_count)
     assert_counts(session_counted(session), all, 30 * all, 200 * all);
 }
 
-WITH_SESSION(each_of_the_counts_counts)
+WITH_SESSION(each_kind_of_count_is_added_and_subtracted)
 {
     count(1, 0, 0);
     count(0, 30, 0);
@@ -129,7 +129,7 @@ WITH_SESSION(each_of_the_counts_counts)
 }
 
 /* Each kind of count is taken and given back alone. */
-WITH_SESSION(uncommitted_counts_are_given_back)
+WITH_SESSION(counts_of_a_failed_commit_are_restored)
 {
     static const struct kernel_change changes[] = {
         { 1, 0, 0 }, { 0, 30, 0 }, { 0, 0, 200 }, { -1, -30, -200 }, { 0, 0, 0 }
@@ -147,7 +147,7 @@ WITH_SESSION(uncommitted_counts_are_given_back)
 }
 
 /* It lacks the counts that are on their way to the next record. */
-WITH_SESSION(a_record_lacks_what_it_was_written_before)
+WITH_SESSION(record_lacks_counts_taken_after_it)
 {
     count(1, 30, 200);
     assert_counts(session_missing(session, 7), 1, 30, 200);
@@ -223,7 +223,7 @@ static void assert_added(struct record before, struct kernel_change counted, str
 }
 
 /* V30 sets the limits. A count that had to be changed to keep them is marked as an estimate. */
-WITH_SESSION(counts_of_a_record_keep_to_their_limits)
+WITH_SESSION(counts_of_a_record_are_clamped_to_their_limits)
 {
     const uint32_t estimate = RECORD_N_ESTIMATED;
     const struct record r = { .n = 5, .ones = 900, .overflow = 10 };

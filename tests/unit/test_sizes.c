@@ -57,7 +57,7 @@ TEST(computed_bits_keep_the_rate_for_given_hashes)
     }
 }
 
-TEST(the_hashes_chosen_have_the_lowest_rate)
+TEST(chosen_number_of_hashes_has_the_lowest_rate)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++)
         for (uint64_t m = 512; m <= 512 << 12; m *= 4)
@@ -88,7 +88,7 @@ static __attribute__((noinline)) void fill_stack(uint32_t value)
         room[i] = value;
 }
 
-TEST(sizes_do_not_depend_on_what_was_in_memory)
+TEST(sizes_do_not_depend_on_uninitialized_memory)
 {
     for (uint32_t k = 1; k <= 20; k++) {
         fill_stack(0);
@@ -101,7 +101,7 @@ TEST(sizes_do_not_depend_on_what_was_in_memory)
     }
 }
 
-TEST(counters_are_as_many_as_classic_bits)
+TEST(counting_filter_has_as_many_counters_as_a_classic_filter_bits)
 {
     for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
         uint64_t m = bits_for(BLOOMFILE_LAYOUT_CLASSIC, n, 0.02, 0);
@@ -111,7 +111,7 @@ TEST(counters_are_as_many_as_classic_bits)
     }
 }
 
-TEST(ten_bits_a_key_are_about_one_percent)
+TEST(ten_bits_per_key_give_a_rate_of_about_1_percent)
 {
     assert_in_range(bits_for(BLOOMFILE_LAYOUT_CLASSIC, 1000000, 0.01, 0), 9585000, 9640000);
     assert_in_range(bits_for(BLOOMFILE_LAYOUT_BLOCKED, 1000000, 0.01, 0), 9800000, 10200000);
@@ -173,7 +173,7 @@ TEST(large_sizes_have_many_divisors)
 static const uint32_t layouts[] = { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                     BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON };
 
-TEST(sizes_in_bytes_are_those_of_what_a_builder_makes)
+TEST(sizes_in_bytes_match_the_builder)
 {
     static const uint64_t counts[] = { 1, 500, 20000 };
     for (size_t l = 0; l < ROWS(layouts); l++)
@@ -221,7 +221,7 @@ TEST(computed_keys_keep_the_rate_and_one_more_key_does_not)
         }
 }
 
-TEST(a_call_with_its_own_results_finds_them_again)
+TEST(size_for_of_its_own_result_changes_nothing)
 {
     for (size_t l = 0; l < ROWS(layouts); l++) {
         struct bloomfile_size size = BLOOMFILE_SIZE_INIT, again;
@@ -235,7 +235,7 @@ TEST(a_call_with_its_own_results_finds_them_again)
     }
 }
 
-TEST(a_result_may_be_passed_in_again_at_a_rate_of_1)
+TEST(size_for_accepts_its_own_result_at_a_rate_of_1)
 {
     struct bloomfile_size size = {
         .struct_size = sizeof size, .layout = BLOOMFILE_LAYOUT_CLASSIC, .bits = 512, .keys = 1000000
@@ -245,7 +245,7 @@ TEST(a_result_may_be_passed_in_again_at_a_rate_of_1)
     assert_error(bloomfile_size_for(&size), 0);
 }
 
-TEST(an_invalid_member_of_a_size_is_named_and_nothing_changes)
+TEST(invalid_member_of_a_size_is_named_and_nothing_changes)
 {
     static const struct {
         const char *name;
@@ -279,7 +279,7 @@ TEST(an_invalid_member_of_a_size_is_named_and_nothing_changes)
 
 /* ---- ends of the ranges */
 
-TEST(arguments_out_of_range_have_no_answer)
+TEST(arguments_out_of_range_are_refused)
 {
     const uint32_t classic = BLOOMFILE_LAYOUT_CLASSIC, unknown = 5;
     assert_int_equal(bits_for(unknown, 10, 0.01, 0), 0);
@@ -312,7 +312,7 @@ TEST(layout_0_is_blocked)
     assert_int_equal(hashes_for(none, 5120, 500), hashes_for(BLOOMFILE_LAYOUT_BLOCKED, 5120, 500));
 }
 
-TEST(extreme_arguments_have_answers_that_keep_the_promise)
+TEST(sizes_for_extreme_arguments_keep_the_rate)
 {
     static const struct {
         uint64_t n;
@@ -341,7 +341,7 @@ TEST(extreme_arguments_have_answers_that_keep_the_promise)
     }
 }
 
-TEST(the_most_keys_that_fit_are_not_rounded_out_of_the_limits)
+TEST(largest_number_of_keys_is_not_rounded_beyond_the_limit)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_CLASSIC; layout++) {
         uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
@@ -361,7 +361,7 @@ TEST(the_most_keys_that_fit_are_not_rounded_out_of_the_limits)
                      1152921478826557440);
 }
 
-TEST(more_keys_than_bits_fill_a_filter)
+TEST(rate_of_more_keys_than_bits_is_1)
 {
     for (uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED; layout <= BLOOMFILE_LAYOUT_COUNTING;
          layout++) {
@@ -383,7 +383,7 @@ static uint64_t bits_planned(uint64_t keys, uint32_t header_size)
     return h.m;
 }
 
-TEST(a_ribbon_file_has_whole_pages_and_none_in_vain)
+TEST(ribbon_file_has_whole_pages_and_no_unneeded_page)
 {
     const uint64_t page = (uint64_t)8 * 4096;
     unsigned whole_already = 0;

@@ -136,7 +136,7 @@ TEST_IN_DIR(slices_join_to_the_whole)
 }
 
 /* With temporary files, with threads, with digests added singly and in batches. */
-TEST_IN_DIR(every_builder_makes_the_same_slice)
+TEST_IN_DIR(every_way_to_build_makes_the_same_slice)
 {
     struct bloomfile_params params = params_of(3, 5);
     bloomfile_builder *plain = new_builder(params);
@@ -243,7 +243,7 @@ static int join_both(void)
     return error;
 }
 
-TEST_IN_DIR(test_slices_of_different_keys_are_refused)
+TEST_IN_DIR(slices_of_different_keys_are_refused)
 {
     const int refused = BLOOMFILE_EINCOMPLETE;
     build_of(0, 0, KEYS / 2, 1);
@@ -272,7 +272,7 @@ TEST_IN_DIR(test_slices_of_different_keys_are_refused)
 }
 
 /* Equal numbers of keys with different sums, and the reverse. */
-TEST_IN_DIR(test_both_count_and_sum_are_compared)
+TEST_IN_DIR(join_compares_both_count_and_sum_of_digests)
 {
     const bloomfile_digest given[2][3] = { { 0, UINT64_MAX, 0 }, { 1, UINT64_MAX - 1, 0 } };
     for (size_t more = 0; more < 2; more++)
@@ -293,7 +293,7 @@ TEST_IN_DIR(test_both_count_and_sum_are_compared)
     assert_error(join_both(), BLOOMFILE_EINCOMPLETE);
 }
 
-TEST_IN_DIR(test_what_a_slice_says_of_its_keys)
+TEST_IN_DIR(slice_records_count_and_sum_of_its_digests)
 {
     uint64_t sum = 0, own = 0;
     for (uint64_t i = 0; i < KEYS; i++) {
@@ -426,7 +426,7 @@ static void place(struct bytes whole, struct bytes slice)
         put32(to + 4 * page, get32(from + 4 * page) ^ own.body_crc ^ all.body_crc);
 }
 
-TEST_IN_DIR(a_whole_header_comes_from_slice_headers)
+TEST_IN_DIR(join_derives_the_whole_header_from_slice_headers)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -450,7 +450,7 @@ TEST_IN_DIR(a_whole_header_comes_from_slice_headers)
 }
 
 /* Headers that form no whole leave the output unchanged. */
-TEST_IN_DIR(headers_of_no_whole_are_refused)
+TEST_IN_DIR(headers_that_form_no_whole_are_refused)
 {
     build("whole", 0, 0);
     build_all(5);
@@ -514,7 +514,7 @@ static void check_answers(const bloomfile_filter *f, const bloomfile_filter *who
     assert_true(found < n);
 }
 
-TEST_IN_DIR(only_own_blocks_answer_no)
+TEST_IN_DIR(slice_answers_no_only_for_its_own_blocks)
 {
     bloomfile_filter *list[MOST], *whole;
     uint64_t digests[4000], random = 7;
@@ -608,7 +608,7 @@ TEST_IN_DIR(largest_whole_does_not_overflow)
 }
 
 /* Every page damaged: no key is lost, in single lookups and batches, verified before or not. */
-TEST_IN_DIR(a_damaged_page_loses_no_key)
+TEST_IN_DIR(damaged_page_of_a_slice_loses_no_key)
 {
     build("slice", 1, 3);
     struct bytes slice = read_file("slice");
@@ -763,7 +763,7 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
 }
 
 /* If the application has its own hash function, self_test does not check the seed. */
-TEST_IN_DIR(test_other_functions_and_origins)
+TEST_IN_DIR(slices_with_different_hash_seed_tag_or_provenance_are_refused)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     for (uint32_t i = 0; i < 2; i++) {
@@ -792,7 +792,7 @@ TEST_IN_DIR(test_other_functions_and_origins)
 }
 
 /* If the sum is too large, the count is the largest possible number, marked as an estimate. */
-TEST_IN_DIR(an_overflowing_sum_of_keys_is_an_estimate)
+TEST_IN_DIR(overflowing_number_of_keys_is_marked_as_an_estimate)
 {
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     build_all(2);
@@ -856,7 +856,7 @@ TEST_IN_DIR(whole_only_operations_refuse_slices)
 }
 
 /* Patches exist only between slices of the same place. */
-TEST_IN_DIR(patches_need_slices_of_one_place)
+TEST_IN_DIR(patch_between_slices_of_different_places_is_refused)
 {
     build_all(5);
     bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
@@ -951,7 +951,7 @@ TEST_IN_DIR(each_slice_rule_is_checked)
 }
 
 /* A blocked slice that is not the last must have whole pages of blocks. */
-TEST_IN_DIR(inner_slices_have_whole_pages)
+TEST_IN_DIR(inner_slice_without_whole_pages_is_refused)
 {
     build("slice", 2, 3);
     struct bytes image = read_file("slice");
@@ -965,7 +965,7 @@ TEST_IN_DIR(inner_slices_have_whole_pages)
 
 /* ---- slices.md 3.2 */
 
-TEST_IN_DIR(test_cuts_of_the_text)
+TEST_IN_DIR(cuts_match_the_vectors)
 {
     for_each_vector(line, "cut", 8)
     {
@@ -991,7 +991,7 @@ TEST_IN_DIR(test_cuts_of_the_text)
     }
 }
 
-TEST_IN_DIR(test_slices_of_the_text)
+TEST_IN_DIR(slices_match_the_vectors)
 {
     uint8_t keys[4096];
     for (unsigned i = 0; i < sizeof keys; i++)

@@ -96,7 +96,7 @@ static void add_in_all_ways(bloomfile_filter *f)
     assert_error(bloomfile_add_digests(f, digests, KEYS, NULL, NULL, NULL), 0);
 }
 
-TEST_IN_DIR(a_sole_adder_makes_the_file_that_a_shared_one_makes)
+TEST_IN_DIR(sole_adder_makes_the_same_file_as_a_shared_adder)
 {
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bloomfile_params params = live_params(layouts[i]);
@@ -152,7 +152,7 @@ ON_NEW_FILTER(a_sole_adder_excludes_writers_until_it_leaves)
     bloomfile_close(f);
 }
 
-ON_NEW_FILTER(a_sole_adder_does_not_join_where_others_write)
+ON_NEW_FILTER(sole_adder_is_refused_next_to_another_writer)
 {
     bloomfile_filter *other = opened("filter", BLOOMFILE_OPEN_WRITE);
     assert_refused(SOLE);
@@ -277,7 +277,7 @@ ON_NEW_FILTER(a_child_that_outlives_a_sole_adder_blocks_no_writer)
     }
 }
 
-ON_NEW_FILTER(a_child_adds_only_after_its_parent_has_left)
+ON_NEW_FILTER(child_adds_only_after_its_parent_has_closed)
 {
     bloomfile_filter *f = opened("filter", SOLE);
     int ends[2], status;
@@ -343,7 +343,7 @@ static void assert_takes_turns(bloomfile_filter *f, size_t n)
     assert_true(tries < 1000);
 }
 
-ON_NEW_FILTER(a_batch_of_the_only_writer_is_a_turn)
+ON_NEW_FILTER(batch_of_the_only_writer_runs_as_one_turn)
 {
     const unsigned exact = BLOOMFILE_OPEN_ADD_EXACT, over = BLOOMFILE_OPEN_OVER_CAPACITY;
     for (unsigned i = 0; i < 2; i++) {
@@ -416,7 +416,7 @@ ON_NEW_FILTER(a_writer_that_joins_waits_for_the_end_of_a_turn)
 
 /* Each stretch takes 10 ms, by the clock of this test. Between turns there is a gap, in which
  * another writer can join. */
-ON_NEW_FILTER(a_long_batch_lets_others_join)
+ON_NEW_FILTER(long_batch_lets_other_writers_join)
 {
     enum {
         STRETCHES = 30,
@@ -545,7 +545,7 @@ static void *remove_all(void *f)
 }
 
 /* Sealing compares the bits set with their counts. */
-TEST_IN_DIR(removals_beside_one_adder_are_counted)
+TEST_IN_DIR(concurrent_removals_next_to_an_adder_are_counted)
 {
     const unsigned flags[] = { BLOOMFILE_OPEN_ONE_THREAD, BLOOMFILE_OPEN_SOLE_ADDER };
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_COUNTING);
@@ -568,7 +568,7 @@ TEST_IN_DIR(removals_beside_one_adder_are_counted)
 }
 
 /* Sealing compares the bits set with their counts. */
-TEST_IN_DIR(turns_and_shared_adds_lose_no_key)
+TEST_IN_DIR(switching_between_turns_and_shared_adds_loses_no_key)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_BLOCKED);
     params.bits = 1 << 21;

@@ -125,7 +125,7 @@ TEST(values_that_share_their_top_bytes_are_sorted)
     assert_sorts(equal_but_in_the_last_bit);
 }
 
-TEST(nothing_is_sorted_without_memory)
+TEST(sorting_no_values_needs_no_memory)
 {
     assert_int_equal(sort_unique(NULL, 0), 0);
 }

@@ -66,7 +66,7 @@ static void assert_table(const char *file, const char *section, uint32_t header_
     free(text.data);
 }
 
-TEST(the_fields_are_those_of_the_tables_in_sections_6_and_7)
+TEST(fields_match_the_tables_of_sections_6_and_7)
 {
     static const uint32_t sizes[] = { 512, 4096 };
     struct bloomfile_field fields[100];
@@ -110,7 +110,7 @@ TEST(fields_of_slices_and_layers_are_in_their_own_section)
     assert_added_fields(HEADER_INCOMPAT_SLICE, "1");
 }
 
-TEST(no_more_fields_are_listed_than_there_is_room_for)
+TEST(fields_are_listed_up_to_the_given_room)
 {
     struct bloomfile_field fields[100], few[3] = { { 0 } };
     const size_t all = bloomfile_fields(512, 0, fields, ROWS(fields));
@@ -166,7 +166,7 @@ static unsigned rules_and_errors(const char *file, const char *section, bool see
     return names;
 }
 
-TEST(the_rules_of_validity_have_ascending_numbers_without_gaps_and_errors_of_the_library)
+TEST(rules_of_validity_are_numbered_without_gaps_and_name_known_errors)
 {
     bool seen[64] = { true };
     unsigned names = rules_and_errors(SPEC_CORE, "13", seen) +
@@ -187,7 +187,7 @@ static unsigned count_of(const char *text, const char *what)
     return count;
 }
 
-TEST(every_error_that_the_text_names_has_one_row_in_section_18)
+TEST(each_error_named_in_the_text_has_one_row_in_section_18)
 {
     struct bytes all = spec_all(), table = spec_section(SPEC_CORE, "18");
     unsigned rows = 0;
@@ -252,7 +252,7 @@ static const struct bloomfile_key tiny_keys[] = {
     { "\x80\x1D\xBA", 3 },
 };
 
-TEST(the_file_of_section_4_is_what_the_builder_makes)
+TEST(builder_makes_the_file_of_section_4)
 {
     struct bytes expected = spec_whole_file();
     assert_int_equal(expected.size, 0x244);

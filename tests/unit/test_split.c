@@ -150,7 +150,7 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
     }
 }
 
-TEST(pickers_find_marks_by_number)
+TEST(nth_mark_is_found_by_every_picker)
 {
     static const uint64_t rarities[] = { 1, 2, 20, UINT64_MAX };
     for (size_t r = 0; r < ROWS(rarities); r++) {
@@ -187,7 +187,7 @@ TEST(all_splitters_find_a_mark_anywhere)
     }
 }
 
-TEST(every_byte_can_be_the_mark)
+TEST(any_byte_value_can_be_the_mark)
 {
     for (unsigned mark = 0; mark < 256; mark++) {
         fill(page, PAGE, (uint8_t)mark, 9, mark);
@@ -195,7 +195,7 @@ TEST(every_byte_can_be_the_mark)
     }
 }
 
-TEST(whole_keys_end_with_the_last_mark)
+TEST(split_whole_ends_at_the_last_mark)
 {
     const struct split lines = { .end_byte = '\n' }, records = { .record_size = 7 };
     const uint8_t *text = (const uint8_t *)"one\ntwo\nthree";
@@ -232,7 +232,7 @@ TEST(hexadecimal_of_any_length_is_decoded)
     }
 }
 
-TEST(every_byte_but_hexadecimal_digits_is_a_fault)
+TEST(bytes_other_than_hexadecimal_digits_are_errors)
 {
     const struct key_form form = { .hex = true };
     for (size_t size = 2; size <= 48; size += size < 20 ? 2 : 14) {

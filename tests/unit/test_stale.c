@@ -12,7 +12,7 @@
 
 static const struct recipe in_file = { BLOOMFILE_LAYOUT_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
 
-TEST_IN_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none)
+TEST_IN_DIR(filter_is_stale_once_its_path_names_another_file_or_nothing)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);
@@ -33,7 +33,7 @@ TEST_IN_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none)
     free(image.data);
 }
 
-TEST_IN_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened)
+TEST_IN_DIR(relative_path_refers_to_the_directory_of_the_open)
 {
     struct bytes image = image_from(in_file);
     assert_int_equal(mkdir("dir", 0777), 0);
@@ -57,7 +57,7 @@ TEST_IN_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened)
     free(image.data);
 }
 
-TEST_IN_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere)
+TEST_IN_DIR(symbolic_link_is_stale_once_its_target_changes)
 {
     struct bytes image = image_from(in_file);
     write_file("one", image.data, image.size);
@@ -77,7 +77,7 @@ TEST_IN_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere)
 }
 
 /* Two writes within a tick of the file system's clock give equal times. */
-TEST_IN_DIR(a_size_that_differs_is_a_change_without_another_time)
+TEST_IN_DIR(different_size_is_a_change_even_with_equal_times)
 {
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);

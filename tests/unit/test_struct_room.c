@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct bloomfile_fault) == 64, "fault");
 _Static_assert(sizeof(struct bloomfile_fold_choice) == 64, "fold_choice");
 #endif
 
-TEST(version_is_the_librarys)
+TEST(version_matches_the_library)
 {
     char text[32];
     snprintf(text, sizeof text, "%d.%d.%d", BLOOMFILE_VERSION / 1000000,
@@ -79,7 +79,7 @@ TEST(initial_values_work_at_file_scope)
     bloomfile_builder_free(b);
 }
 
-TEST(struct_of_zeros_is_an_error)
+TEST(struct_of_zeros_is_refused)
 {
     struct bytes image =
         image_from((struct recipe){ BLOOMFILE_LAYOUT_BLOCKED, EMBEDDED, 512, 6, 10, 0 });

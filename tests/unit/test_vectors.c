@@ -18,7 +18,7 @@
 
 static uint8_t test_string[4096]; /* section 9.2 */
 
-TEST(the_digests_are_those_of_the_library)
+TEST(digests_match_the_vectors)
 {
     for_each_vector(line, "digest", 30)
     {
@@ -38,7 +38,7 @@ TEST(the_digests_are_those_of_the_library)
     }
 }
 
-TEST(the_checksums_are_those_of_the_library)
+TEST(checksums_match_the_vectors)
 {
     for_each_vector(line, "crc", 1)
     {
@@ -49,7 +49,7 @@ TEST(the_checksums_are_those_of_the_library)
     }
 }
 
-TEST(the_self_tests_are_those_of_the_library)
+TEST(self_tests_match_the_vectors)
 {
     for_each_vector(line, "selftest", 2)
     {
@@ -109,7 +109,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
     free(body);
 }
 
-TEST(the_positions_are_those_of_the_library)
+TEST(positions_match_the_vectors)
 {
     unsigned by_kernel = 0;
     for_each_vector(line, "positions", 34)
@@ -174,7 +174,7 @@ static struct bytes image_of(const struct body_vector *v)
     return v->header_size == IN_FILE ? with_file_header(image) : image;
 }
 
-TEST(the_bodies_are_those_of_the_builder)
+TEST(bodies_match_the_vectors)
 {
     for_each_vector(line, "body", 10)
     {
@@ -248,7 +248,7 @@ static bool read_image_vector(const char *line, const char *kind, struct body_ve
     return true;
 }
 
-TEST(the_page_entries_are_those_of_the_builder)
+TEST(page_entries_match_the_vectors)
 {
     unsigned pages = 0;
     for_each_vector(line, "entries", 4)
@@ -273,7 +273,7 @@ TEST(the_page_entries_are_those_of_the_builder)
     assert_true(pages >= 10);
 }
 
-TEST(the_whole_images_are_those_of_the_builder)
+TEST(whole_images_match_the_vectors)
 {
     unsigned in_file = 0;
     for_each_vector(line, "image", 5)
@@ -300,7 +300,7 @@ static void read_hex(const char *digits, uint8_t *bytes, size_t size)
         bytes[i] = (uint8_t)hex((char[]){ digits[2 * i], digits[2 * i + 1], '\0' });
 }
 
-TEST(the_live_records_are_those_of_the_library)
+TEST(live_records_match_the_vectors)
 {
     for_each_vector(line, "record", 3)
     {
@@ -337,7 +337,7 @@ TEST(the_live_records_are_those_of_the_library)
 
 /* ---- slices.md 3.1 */
 
-TEST(the_fields_of_layers_are_those_of_the_library)
+TEST(fields_of_layers_match_the_vectors)
 {
     for_each_vector(line, "layer", 3)
     {
@@ -414,7 +414,7 @@ static struct bytes series_of(const struct body_vector *layers, unsigned count)
     return whole;
 }
 
-TEST(the_sealed_series_are_opened)
+TEST(sealed_series_of_the_vectors_open)
 {
     for_each_vector(line, "series", 3)
     {

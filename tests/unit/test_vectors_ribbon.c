@@ -34,7 +34,7 @@ static unsigned maybes(struct bytes image)
     return count;
 }
 
-TEST(the_pages_are_those_of_the_builder)
+TEST(ribbon_pages_match_the_vectors)
 {
     for_each_vector(line, "page", 10)
     {
@@ -93,7 +93,7 @@ static void assert_depends_on_columns(struct bytes image, unsigned before, unsig
     }
 }
 
-TEST(lookups_depend_on_the_words_that_the_text_names)
+TEST(ribbon_lookups_depend_only_on_the_words_of_the_vectors)
 {
     for_each_vector(line, "lookup", 5)
     {
@@ -117,7 +117,7 @@ TEST(lookups_depend_on_the_words_that_the_text_names)
     }
 }
 
-TEST(the_rates_are_those_of_the_columns)
+TEST(ribbon_rates_match_the_columns_of_the_vectors)
 {
     for_each_vector(line, "columns", 5)
     {

@@ -72,7 +72,7 @@ static struct bytes with_record_changed(const struct recipe *recipe, unsigned at
     return image;
 }
 
-TEST(a_body_that_contradicts_the_record_is_found)
+TEST(body_that_contradicts_its_record_is_detected)
 {
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
@@ -84,7 +84,7 @@ TEST(a_body_that_contradicts_the_record_is_found)
     assert_contradiction(with_record_changed(&small_recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
 }
 
-TEST(the_record_of_another_body_makes_every_page_bad)
+TEST(record_of_another_body_makes_every_page_bad)
 {
     for (size_t r = 0; r < ROWS(small_recipes); r++) {
         struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
@@ -98,7 +98,7 @@ TEST(the_record_of_another_body_makes_every_page_bad)
     }
 }
 
-TEST(the_status_is_the_first_damage_met)
+TEST(status_is_the_first_damage_found)
 {
     struct bytes image = with_record_changed(&small_recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
@@ -117,7 +117,7 @@ static size_t next_of(size_t at, size_t first, size_t last)
     return at < first + 10 || at + 100 > last ? at + 1 : at + 61;
 }
 
-TEST(ones_beyond_m_are_found)
+TEST(verify_finds_bits_set_beyond_m)
 {
     static const struct {
         struct recipe recipe;

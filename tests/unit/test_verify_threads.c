@@ -70,7 +70,7 @@ static void assert_fault(size_t r, int error, const char *field, uint64_t page, 
     }
 }
 
-TEST(a_sound_body_is_sound_and_all_of_it_is_known_to_be)
+TEST(verification_of_a_sound_body_marks_every_page_good)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         for (size_t t = 0; t < ROWS(all_threads); t++) {
@@ -113,7 +113,7 @@ static void change_body_crc(struct bytes image)
         image.data[image.size - 4 * PAGES + 4 * page] ^= 1;
 }
 
-TEST(a_body_that_contradicts_the_record_is_found)
+TEST(body_that_contradicts_its_record_is_detected)
 {
     for (size_t r = 0; r < ROWS(recipes); r++) {
         change_records(images[r], ONES);
@@ -143,7 +143,7 @@ static void swap_stretches(struct bytes image)
     swap(table, table + 4 * pages, 4 * pages);
 }
 
-TEST(swapped_stretches_are_found_though_they_are_whole)
+TEST(swapped_stretches_are_detected)
 {
     swap_stretches(images[1]);
     assert_fault(1, BLOOMFILE_EBODY, "body_crc", UINT64_MAX, 0);
@@ -172,7 +172,7 @@ TEST(verify_starts_only_the_given_threads)
     bloomfile_close(f);
 }
 
-TEST(refused_threads_are_not_missed)
+TEST(verification_works_if_threads_cannot_start)
 {
     images[0].data[EMBEDDED + 4000 * PAGE] ^= 1;
     for (unsigned nth = 1; nth < 4; nth++) {

@@ -89,7 +89,7 @@ static void assert_all_maybe(const struct bloomfile_view *view, const void *body
 
 /* ---- shapes */
 
-TEST(a_shape_keeps_the_rate)
+TEST(computed_shape_keeps_the_rate)
 {
     static const struct {
         uint32_t layout;
@@ -134,7 +134,7 @@ TEST(chosen_shape_equals_that_of_the_explicit_layout)
     }
 }
 
-TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
+TEST(impossible_shape_is_an_error_and_answers_maybe)
 {
     static const struct {
         uint32_t layout, hashes;
@@ -183,7 +183,7 @@ TEST(a_shape_that_is_not_possible_is_an_error_and_answers_maybe)
     }
 }
 
-TEST(a_view_that_nobody_made_answers_maybe_and_adds_nothing)
+TEST(uninitialized_view_answers_maybe_and_adds_nothing)
 {
     const struct bloomfile_view zero = { 0 };
     uint8_t blob[BLOOMFILE_TRAILER_SIZE];
@@ -200,7 +200,7 @@ TEST(a_view_that_nobody_made_answers_maybe_and_adds_nothing)
 }
 
 /* The view may be in memory shared with a process that has a newer library. */
-TEST(a_view_of_a_later_layout_answers_maybe)
+TEST(view_of_an_unknown_layout_answers_maybe)
 {
     static const uint8_t none[64];
     struct bloomfile_size size = {
@@ -219,7 +219,7 @@ TEST(a_view_of_a_later_layout_answers_maybe)
 
 /* Every layout at every alignment, compared with the second implementation; the body equals an
  * image's. */
-TEST(answers_are_those_of_the_specification_at_any_alignment)
+TEST(answers_match_the_specification_at_any_alignment)
 {
     static const uint64_t sizes[] = { 1, 7, 64, 512, 1000, 5120, 512 * 97 };
     uint64_t digests[300];
@@ -258,7 +258,7 @@ TEST(answers_are_those_of_the_specification_at_any_alignment)
 }
 
 /* Large batches and large bodies each use other code. */
-TEST(adds_of_many_are_those_of_each)
+TEST(batch_add_to_a_view_equals_single_adds)
 {
     enum {
         MANY = 1500
@@ -285,7 +285,7 @@ TEST(adds_of_many_are_those_of_each)
 
 /* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_size_for()
  * computes, and at most the target. */
-TEST(tiny_filters_have_the_promised_rate)
+TEST(tiny_views_keep_the_target_rate)
 {
     enum {
         FILTERS = 400,
@@ -311,7 +311,7 @@ TEST(tiny_filters_have_the_promised_rate)
 }
 
 /* The view may come from another process, in shared memory. */
-TEST(a_view_has_no_address_of_its_process)
+TEST(view_contains_no_addresses)
 {
     for (unsigned l = 0; l < ROWS(layouts); l++) {
         const struct bloomfile_view view = view_of(layouts[l], 512, 7);
@@ -334,7 +334,7 @@ TEST(a_view_has_no_address_of_its_process)
 
 /* ---- the compact form */
 
-TEST(a_compact_filter_tells_its_shape)
+TEST(compact_filter_records_its_shape)
 {
     for (unsigned l = 0; l < ROWS(layouts); l++)
         for (uint64_t m = 512; m <= 530; m++) {
@@ -372,7 +372,7 @@ static void assert_trusted_refused(const void *blob, size_t size, int expected)
     assert_all_maybe(&view, blob);
 }
 
-TEST(any_damage_answers_maybe)
+TEST(damaged_compact_filter_answers_maybe)
 {
     const struct bloomfile_view view = view_of(BLOOMFILE_LAYOUT_CLASSIC, 300, 7);
     struct bytes blob = compact_of(&view, 0, 30);
@@ -446,7 +446,7 @@ TEST(invalid_trailers_answer_maybe)
     free(blob.data);
 }
 
-TEST(the_compact_vectors_are_those_of_the_library)
+TEST(compact_filters_match_the_vectors)
 {
     uint8_t test_string[1124];
     for (unsigned i = 0; i < sizeof test_string; i++)

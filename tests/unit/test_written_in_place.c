@@ -255,7 +255,7 @@ TEST_IN_DIR(file_written_in_place_is_reported_without_statx)
 }
 
 /* A bad page that no lookup has used before is also reported as ECHANGED. */
-TEST_IN_DIR(damage_by_writing_in_place_is_not_called_damage)
+TEST_IN_DIR(write_in_place_is_reported_as_a_change_not_as_damage)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -268,7 +268,7 @@ TEST_IN_DIR(damage_by_writing_in_place_is_not_called_damage)
     }
 }
 
-TEST_IN_DIR(a_copy_is_not_changed_with_its_file)
+TEST_IN_DIR(copy_in_memory_is_unaffected_by_a_write_to_the_file)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -281,7 +281,7 @@ TEST_IN_DIR(a_copy_is_not_changed_with_its_file)
     }
 }
 
-TEST_IN_DIR(the_writer_that_sealed_it_reports_it)
+TEST_IN_DIR(sealing_writer_reports_a_write_in_place)
 {
     make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -372,7 +372,7 @@ static int find(const bloomfile_filter *f, enum look look)
     return bloomfile_check(f);
 }
 
-TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
+TEST_IN_DIR(page_found_good_before_is_reported_as_changed)
 {
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
@@ -391,7 +391,7 @@ TEST_IN_DIR(a_page_that_was_right_before_is_changed_and_not_damaged)
 }
 
 /* No result relied on it. */
-TEST_IN_DIR(a_page_that_was_never_checked_is_damaged)
+TEST_IN_DIR(page_never_checked_is_reported_as_damaged)
 {
     if (!time_of_change_is_kept())
         skip("the file system keeps no time of change");
@@ -408,7 +408,7 @@ TEST_IN_DIR(a_page_that_was_never_checked_is_damaged)
 
 /* ---- another file */
 
-TEST_IN_DIR(a_file_renamed_over_it_is_a_replacement)
+TEST_IN_DIR(file_renamed_over_the_filter_makes_it_stale_not_changed)
 {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         make(kind);
@@ -427,7 +427,7 @@ TEST_IN_DIR(a_file_renamed_over_it_is_a_replacement)
     }
 }
 
-TEST_IN_DIR(a_descriptor_s_header_alone_counts)
+TEST_IN_DIR(only_the_header_is_compared_for_a_descriptor)
 {
     make(BLOCKED);
     int fd = open("filter", O_RDONLY | O_CLOEXEC);

@@ -220,7 +220,11 @@ class Frames(Case):
         if int(pandas.__version__.split(".")[0]) > 2:  # older versions ask whether it is true
             self.assertEqual(pandas.Series(m).tolist(), [True, False, True])
         self.assertEqual(pandas.Series(m.to_pandas()).tolist(), [True, False, True])
-        self.assertEqual(((frame.n == 0) & m.to_numpy()).tolist(), [True, False, True])
+        column = pandas.Series([True, True, False], index=[5, 6, 7])
+        for combined, expected in ((column & m, [True, False, False]), (m & column, [True, False, False]), (m | column, [True] * 3),
+                                   (column ^ ~m, [True, False, False]), (~m ^ column, [True, False, False])):
+            self.assertEqual((type(combined), combined.tolist(), combined.index.tolist()), (pandas.Series, expected, [5, 6, 7]))
+        self.assertRaises(ValueError, lambda: m & column[1:].to_numpy())
         self.assertRaises((IndexError, ValueError), lambda: frame[m[1:]])
 
     @unittest.skipUnless(pandas, "needs pandas")
@@ -229,6 +233,9 @@ class Frames(Case):
         for select, rows in (self.nulls, [1]), (~self.nulls, [3]), (self.nulls.fill_null(True), [1, 2]), (self.nulls.is_null(), [2]):
             self.assertEqual(frame[select].n.tolist(), rows)
             self.assertEqual(frame.loc[select, "n"].tolist(), rows)
+        self.assertEqual((self.nulls & (frame.n > 0)).fillna(False).tolist(), [True, False, False])
+        with self.assertRaisesRegex(ValueError, "fill_null"):
+            (frame.n > 0) & self.nulls
         array = self.nulls.to_pandas()
         self.assertEqual((str(array.dtype), array[0], array[1] is pandas.NA, array[2]), ("boolean", True, True, False))
 
@@ -270,7 +277,7 @@ class Frames(Case):
                               (pandas.Series([1.0], dtype="Float64"), "Float64.*astype.'int64'"), (pandas.Series([True]), "bool.*'int8'"),
                               (pandas.Series([True], dtype="boolean"), "boolean.*'int8'"), (pandas.Series(times), "datetime64.*astype"),
                               (pandas.Series(times.tz_localize("UTC")), "UTC.*astype.'int64'"), (pandas.Series(times - times), "timedelta.*astype"),
-                              (pandas.Series([decimal.Decimal(1)]), "Decimal.*str\\(\\)"), (pandas.Series(pandas.period_range("2026", periods=2)), "str"),
+                              (pandas.Series([decimal.Decimal(1)]), "Decimal.*str\\(\\)"), (pandas.Series(pandas.period_range("2026", periods=2)), "period.*astype.str"),
                               (pandas.DataFrame({"a": [1]}), "data frame"), (pandas.Series([datetime.date(2026, 11, 30)]), "date.*str")):
             with self.subTest(words):
                 for use in self.f.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many:
@@ -304,6 +311,7 @@ class Frames(Case):
         self.assertEqual(frame.filter(~m)["n"].to_list(), [2])
         self.assertEqual(frame.lazy().filter(m).collect()["n"].to_list(), [1, 3])
         self.assertEqual(frame.filter(m, polars.col("n") > 1)["n"].to_list(), [3])
+        self.assertEqual(frame.filter(m & (frame["n"] > 1))["n"].to_list(), [3])
         self.assertEqual(frame.with_columns(seen=polars.Series(m))["seen"].to_list(), [True, False, True])
         for made in polars.Series(self.nulls), polars.from_arrow(self.nulls), self.nulls.to_polars():
             self.assertEqual((made.dtype, made.to_list()), (polars.Boolean, [True, None, False]))

@@ -590,6 +590,7 @@ class Facts(Case):
                            (lambda: f.contains_many([], into=1), "'into'; it has out"), (lambda: f.verify(thread=1), "'thread'; it has threads"),
                            (lambda: f.seal_to("x", overwrite=True), "'overwrite'; it has path, replace"),
                            (lambda: bloomfile.merge("x", [], max_fp=1), r"merge\(\) .*'max_fp'; .*max_fpr"),
+                           (lambda: bloomfile.json_keys([], "a", skip=True), "'skip'; it has lines, path, skip_missing"),
                            (lambda: bloomfile.size_for(fp=1), "'fp'; it has n, fpr")):
             self.assertRaisesRegex(TypeError, words, use)
         self.assertFalse(pathlib.Path("x").exists())

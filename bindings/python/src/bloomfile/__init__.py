@@ -51,6 +51,7 @@ def _strict(function):
     return checked
 
 
+json_keys = _strict(json_keys)
 _BUILDER = [name for name in _inspect.signature(Builder).parameters if name != "fpr"]
 
 

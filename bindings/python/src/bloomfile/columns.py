@@ -40,7 +40,7 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
         return values.__arrow_array__(), None, False  # the column's own memory
     if type(dtype).__name__.startswith(("Int", "UInt")) and kind in "iu":
         return column.to_numpy(dtype=f"{kind}8", na_value=0), values.isna(), False
-    if kind in "fcbMm":
+    if kind in "fcbMm" or type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
         raise _refused(dtype)
     return _of_numpy(column.to_numpy(), True)
 
@@ -61,6 +61,21 @@ def plain(keys: Any) -> tuple[Any, Any, bool] | None:
 
 def to_numpy(answers: Any) -> Any:
     return answers.to_numpy()
+
+
+def dtype(_: Any) -> Any:
+    try:
+        return importlib.import_module("numpy").dtype(bool)
+    except ImportError:
+        raise AttributeError("dtype needs NumPy") from None
+
+
+def like(answers: Any, column: Any) -> Any:
+    """The answers as the library of the column combines them with it."""
+    library = type(column).__module__.partition(".")[0]
+    if library == "polars":
+        return answers.to_polars()
+    return answers.to_pandas() if library == "pandas" and answers.null_count else answers.to_numpy()
 
 
 class _Arrow:

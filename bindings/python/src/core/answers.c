@@ -324,6 +324,17 @@ static PyObject *fill_null(struct answers *self, PyObject *value)
     return make(Py_TYPE(&self->ob_base), bytes, NULL, self->n);
 }
 
+/* A function of bloomfile.columns, of this object, and of another if it is not NULL. */
+static PyObject *by(const char *function, PyObject *self, PyObject *other)
+{
+    PyObject *module = PyImport_ImportModule("bloomfile.columns");
+    PyObject *result = module != NULL ? PyObject_CallMethod(module, function,
+                                                            other != NULL ? "OO" : "O", self, other)
+                                      : NULL;
+    Py_XDECREF(module);
+    return result;
+}
+
 /* ---- logic, with nulls as unknown: False & null is False, True & null is null */
 
 static PyObject *invert(struct answers *self)
@@ -429,17 +440,31 @@ static PyObject *joined(const struct operand *a, const struct operand *b, logic 
     return make(a->type != NULL ? a->type : b->type, bytes, valid, a->n);
 }
 
-static PyObject *join(PyObject *left, PyObject *right, logic *how)
+/* One operand is a column of another library, which combines columns of its own. */
+static PyObject *join_column(PyObject *left, PyObject *right, binaryfunc again)
+{
+    const bool first = is_answers(left);
+    PyObject *other = first ? right : left;
+    if (!PyObject_HasAttrString(other, "dtype"))
+        return Py_NewRef(Py_NotImplemented);
+    PyObject *column = by("like", first ? left : right, other), *result = NULL;
+    if (column != NULL)
+        result = first ? again(column, other) : again(other, column);
+    Py_XDECREF(column);
+    return result;
+}
+
+static PyObject *join(PyObject *left, PyObject *right, logic *how, binaryfunc again)
 {
     struct operand a, b;
     PyObject *result = NULL;
     if (!operand_begin(&a, left))
-        return Py_NewRef(Py_NotImplemented);
+        return join_column(left, right, again);
     if (operand_begin(&b, right)) {
         result = joined(&a, &b, how);
         operand_end(&b);
     } else {
-        result = Py_NewRef(Py_NotImplemented);
+        result = join_column(left, right, again);
     }
     operand_end(&a);
     return result;
@@ -447,17 +472,17 @@ static PyObject *join(PyObject *left, PyObject *right, logic *how)
 
 static PyObject *and_method(PyObject *a, PyObject *b)
 {
-    return join(a, b, and_);
+    return join(a, b, and_, PyNumber_And);
 }
 
 static PyObject *or_method(PyObject *a, PyObject *b)
 {
-    return join(a, b, or_);
+    return join(a, b, or_, PyNumber_Or);
 }
 
 static PyObject *xor_method(PyObject *a, PyObject *b)
 {
-    return join(a, b, xor_);
+    return join(a, b, xor_, PyNumber_Xor);
 }
 
 /* ---- equality: of all answers; arrays of NumPy compare each for themselves */
@@ -545,31 +570,29 @@ static PyObject *array(struct answers *self, PyObject *args, PyObject *keywords)
     return result;
 }
 
+/* pandas combines a column only with what has one. */
+static PyObject *dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return by("dtype", self, NULL);
+}
+
 static PyObject *to_numpy(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return PyObject_CallMethod(self, "__array__", NULL);
 }
 
-/* A function of bloomfile.columns, of this object. */
-static PyObject *by(const char *function, PyObject *self)
-{
-    PyObject *module = PyImport_ImportModule("bloomfile.columns");
-    PyObject *result = module != NULL ? PyObject_CallMethod(module, function, "O", self) : NULL;
-    Py_XDECREF(module);
-    return result;
-}
-
 static PyObject *to_pandas(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return by("to_pandas", self);
+    return by("to_pandas", self, NULL);
 }
 
 static PyObject *to_polars(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return by("to_polars", self);
+    return by("to_polars", self, NULL);
 }
 
 static PyObject *call(PyObject *self, PyObject *args, PyObject *keywords)
@@ -578,7 +601,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *keywords)
     PyObject *frame;
     if (!PARSE(args, keywords, "O:Answers", names, &frame))
         return NULL;
-    return by(((struct answers *)self)->valid != NULL ? "to_pandas" : "to_numpy", self);
+    return by(((struct answers *)self)->valid != NULL ? "to_pandas" : "to_numpy", self, NULL);
 }
 
 static PyObject *reduce(PyObject *self, PyObject *unused)
@@ -736,6 +759,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     { "null_count", (getter)null_count, NULL, "The number of nulls.", NULL },
+    { "dtype", (getter)dtype, NULL, "NumPy's bool, for pandas.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -15,7 +15,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 FRAMES = ["numpy", "pandas", "polars", "pyarrow"]
-CHECKERS = ["mypy", "pyright", "dask"]
+CHECKERS = ["mypy", "pyright", "dask", "fsspec", "pyspark-client", "py4j"]
 VERSIONS = "3.11", "3.12", "3.13", "3.14"
 PROGRAM = '''
 import numpy as np
@@ -24,6 +24,7 @@ import bloomfile
 f: bloomfile.Filter = bloomfile.build("x.bloom", ["a"], fpr=0.01, capacity=10)
 m: bloomfile.Answers = f.contains_many(["a", "b"])
 count: int = (~m & m | m ^ m).sum()
+few = np.array([True, False]) & np.asarray(m | np.array([True, False]))
 rows = np.array([1, 2])[np.asarray(m)]
 found = [key for key, answer in zip(["a", "b"], m) if answer]
 filled = f.contains_many(np.arange(2), out=np.empty(2, dtype=bool))
@@ -37,6 +38,18 @@ crc: int = bloomfile.inspect("x.bloom").info.body_crc
 with bloomfile.Filter("x.bloom", key_kind="text") as g:
     print(g.info().keys, g.kind, g.layout)
 '''
+SPARK = '''
+import bloomfile.dask
+from bloomfile.spark import Report, build, maybe_contains, register
+from pyspark.sql import Column, DataFrame, SparkSession
+
+def count(spark: SparkSession, rows: DataFrame) -> int:
+    made: Report = build(rows, "url", "x.bloom", capacity=10, key_kind="text")
+    named = register(spark, "in_urls", made.path, strict=True)
+    answers: Column = maybe_contains(made.path)(rows["url"]) & named("url")
+    f: bloomfile.Filter = bloomfile.dask.build([b"a"], "y.bloom", 0.01, replace=True)
+    return rows.where(answers).count() + len(named.damage()) + f.keys
+'''
 
 
 def run(*command, **how):
@@ -49,12 +62,16 @@ def check_types(python, folder):
     tools = python.parent
     stubs = pathlib.Path(subprocess.run([python, "-c", "import bloomfile; print(bloomfile.__path__[0])"], check=True, capture_output=True,
                                         text=True, cwd=folder).stdout.strip())
-    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    programs = {"program.py": PROGRAM, "cluster.py": SPARK}
+    for name, text in programs.items():
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict", "reportUnknownVariableType": false}', encoding="utf-8")
-    failed = run(tools / "stubtest", "bloomfile", cwd=folder)
+    (folder / "stubtest.ini").write_text("[mypy]\ndisable_error_code = import-untyped\n"
+                                         "[mypy-bloomfile.storage,bloomfile.spark.*]\nignore_errors = true\n", encoding="utf-8")
+    failed = run(tools / "stubtest", "bloomfile", "--mypy-config-file", "stubtest.ini", cwd=folder)
     for version in VERSIONS:
-        failed += run(tools / "mypy", "--strict", "--python-executable", python, "--python-version", version, "program.py", cwd=folder)
-        failed += run(tools / "pyright", "--pythonpath", python, "--pythonversion", version, "program.py", *sorted(stubs.glob("*.pyi")),
+        failed += run(tools / "mypy", "--strict", "--python-executable", python, "--python-version", version, *programs, cwd=folder)
+        failed += run(tools / "pyright", "--pythonpath", python, "--pythonversion", version, *programs, *sorted(stubs.rglob("*.pyi")),
                       cwd=folder)
     return failed
 

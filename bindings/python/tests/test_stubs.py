@@ -119,6 +119,17 @@ class Stubs(unittest.TestCase):
         self.assertEqual(sorted(stubs), bloomfile.dask.__all__)
         for name, node in stubs.items():
             self.compare(getattr(bloomfile.dask, name), node)
+            self.document(name, node, getattr(bloomfile.dask, name).__doc__)
+
+    @unittest.skipUnless(importlib.util.find_spec("pyspark"), "without pyspark")
+    def test_spark(self):
+        import bloomfile.spark
+        functions = documented(ast.parse((FOLDER / "spark/__init__.pyi").read_text(encoding="utf-8")).body)
+        self.assertEqual(sorted([*functions, "Error", "Report"]), bloomfile.spark.__all__)
+        for name, node in functions.items():
+            function = getattr(bloomfile.spark, name)
+            self.document(name, node, function.__doc__)
+            self.compare(function, node)
 
     def test_errors(self):
         self.assertEqual(set(declared("errors.pyi")), set(errors.__all__))

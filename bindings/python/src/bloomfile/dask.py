@@ -423,7 +423,8 @@ def _ask_series(series, path, call):
 def contains(keys, path):
     """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
 
-    Each process maps the file at path once; of a URL, a copy that it fetches again when the file has changed. Damage makes answers True, and is a DamageWarning, which a client hears, too.
+    Each process maps the file at path once. Of a URL it maps a copy, which it fetches again when the file has changed. Damage makes
+    answers True, and the client gets a DamageWarning.
     """
     path = place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave

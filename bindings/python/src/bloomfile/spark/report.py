@@ -27,4 +27,4 @@ class Report:
     keys: int
     capacity: int
     slices: int
-    leftovers: list
+    leftovers: list[str]

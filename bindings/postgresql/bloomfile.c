@@ -127,14 +127,15 @@ static const struct sql_filter *filter_of_name(const text *name)
 
 /* -------------------------------------------------------------------------------------- images */
 
-/* The last image that one call in a query got, as a verified copy, since opening an image for each
- * row takes microseconds. A bytea on disk is known by its place, other bytes by comparing all of
- * them: a checksum would not tell an image that was forged to resemble this one. */
+/* The last image that one call in a query got, as a verified copy. A bytea on disk is known by its
+ * place, other bytes by comparing all of them, because an image can be forged to have the checksums
+ * of another. A large image takes longer to compare than to open, so each row opens it in place. */
+enum { IMAGE_COMPARED = 1 << 16 };
 struct image {
-    struct sql_filter copy;
-    bool on_disk; /* at `place` */
+    struct sql_filter copy; /* of `bytes`, or of a row's large image in place */
+    bool on_disk;           /* at `place` */
     struct varatt_external place;
-    size_t size;
+    size_t size; /* of `bytes`; 0: `copy` is not theirs */
     char *memory; /* has `bytes` */
     char *bytes;  /* those of the copy, aligned for its blocks */
     MemoryContextCallback closer;
@@ -146,6 +147,7 @@ static void image_close(void *pointer)
     bloomfile_close(image->copy.handle);
     image->copy.handle = NULL;
     image->on_disk = false;
+    image->size = 0;
 }
 
 static struct image *image_of_call(FmgrInfo *call)
@@ -183,9 +185,14 @@ static bool image_is_constant(const FmgrInfo *call)
 
 static int image_find(FmgrInfo *call, struct image *image, const struct varlena *bytes)
 {
-    const bool same =
-        image->copy.handle && image->size == VARSIZE_ANY_EXHDR(bytes) &&
-        (image_is_constant(call) || memcmp(image->bytes, VARDATA_ANY(bytes), image->size) == 0);
+    const size_t size = VARSIZE_ANY_EXHDR(bytes);
+    const bool constant = image_is_constant(call);
+    if (!constant && size > IMAGE_COMPARED) {
+        image_close(image);
+        return sql_open_image(&image->copy, VARDATA_ANY(bytes), size, 0);
+    }
+    const bool same = image->copy.handle && image->size == size &&
+                      (constant || memcmp(image->bytes, VARDATA_ANY(bytes), size) == 0);
     return same ? 0 : image_copy(call, image, bytes);
 }
 

@@ -130,12 +130,14 @@ static const struct sql_filter *filter_of_name(const text *name)
 /* The last image that one call in a query got, as a verified copy. A bytea on disk is known by its
  * place, other bytes by comparing all of them, because an image can be forged to have the checksums
  * of another. A large image takes longer to compare than to open, so each row opens it in place. */
-enum { IMAGE_COMPARED = 1 << 16 };
+enum {
+    IMAGE_COMPARED = 1 << 16
+};
 struct image {
     struct sql_filter copy; /* of `bytes`, or of a row's large image in place */
     bool on_disk;           /* at `place` */
     struct varatt_external place;
-    size_t size; /* of `bytes`; 0: `copy` is not theirs */
+    size_t size;  /* of `bytes`; 0: `copy` is not theirs */
     char *memory; /* has `bytes` */
     char *bytes;  /* those of the copy, aligned for its blocks */
     MemoryContextCallback closer;

@@ -8,6 +8,7 @@ languages and abilities; --check-table compares it with FILE. A driver that exit
 import contextlib
 import csv
 import hashlib
+import itertools
 import random
 import shlex
 import shutil
@@ -24,7 +25,7 @@ ABILITIES = {
     "blocked": "blocked", "classic": "classic", "counting": "counting", "ribbon": "ribbon", "slices": "slices",
     "series": "sealed series", "live": "live filters", "applications": "applications' hashes", "verify": "verify the body",
     "build-blocked": "build blocked", "build-classic": "build classic", "build-ribbon": "build ribbon", "fold": "fold",
-    "union": "union", "intersection": "intersection", "join": "join slices", "diff": "make patches", "apply": "apply patches",
+    "union": "union", "join": "join slices", "intersection": "intersection", "diff": "make patches", "apply": "apply patches",
 }
 
 
@@ -361,15 +362,18 @@ def test_random(drivers, folder):
 # ---------------------------------------------------------------------------------------------------- main
 
 def table_of(drivers):
+    """A row for neighbours in ABILITIES that the same drivers have."""
     lines = ["| | " + " | ".join(driver.name for driver in drivers) + " |", "|---" * (len(drivers) + 1) + "|"]
-    for ability, words in ABILITIES.items():
-        lines.append(f"| {words} | " + " | ".join("yes" if driver.has(ability) else "-" for driver in drivers) + " |")
+    for has, abilities in itertools.groupby(ABILITIES, lambda ability: [driver.has(ability) for driver in drivers]):
+        words = ", ".join(ABILITIES[ability] for ability in abilities)
+        lines.append(f"| {words} | " + " | ".join("yes" if one else "-" for one in has) + " |")
     return "\n".join(lines) + "\n"
 
 
 def cells(table):
     lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines() if line.startswith("|")]
-    return {(line[0], column): cell for line in lines[2:] for column, cell in zip(lines[0][1:], line[1:])}
+    return {(words, column): cell for line in lines[2:] for words in line[0].split(", ")
+            for column, cell in zip(lines[0][1:], line[1:])}
 
 
 def check_table(drivers, path):

@@ -27,6 +27,8 @@ class ErrorsPage(unittest.TestCase):
             cells = [cell.strip() for cell in row.strip("|").split("|")]
             for cell in cells[2 if row.startswith("| BLOOMFILE") else 1:]:
                 self.assertGreater(len(cell), 10, row)
+        for before, heads in re.findall(r"^(.+)\n\n\| error \| value \| (.*) \|$", PAGE, re.M):
+            self.assertTrue(heads.endswith("remedy") or before[0] != "#", f"no remedy: {before}")
 
     def test_java_messages_match_the_library(self):
         declared = dict(WORDS)

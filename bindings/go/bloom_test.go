@@ -82,7 +82,7 @@ func TestAddReportsNewKeys(t *testing.T) {
 	}
 }
 
-func TestCountOfDifferentKeysIsExactIfNoneWasAddedTwice(t *testing.T) {
+func TestCountIsExactIfNoKeyIsAddedTwice(t *testing.T) {
 	f := New(100000, 5)
 	for i := uint64(0); i < 100; i++ {
 		f.AddUint64(i)
@@ -124,7 +124,7 @@ func TestBloomFilterRefusesOtherFilters(t *testing.T) {
 	}
 }
 
-func TestStreamsHaveFiltersInARow(t *testing.T) {
+func TestConcatenatedFiltersAreReadInOrder(t *testing.T) {
 	var stream bytes.Buffer
 	names := []string{"blocked-file.bloom", "series-3.bloom", "ribbon-embedded.bloom"}
 	for _, name := range names {
@@ -141,7 +141,7 @@ func TestStreamsHaveFiltersInARow(t *testing.T) {
 	}
 }
 
-func TestCutStreamsAreTruncated(t *testing.T) {
+func TestTruncatedStreamsReturnErrTruncated(t *testing.T) {
 	image := readAll(t, golden+"classic-embedded.bloom")
 	for size := 1; size < len(image); size++ {
 		if _, err := Read(bytes.NewReader(image[:size])); !errors.Is(err, ErrTruncated) {

@@ -218,7 +218,7 @@ func TestWriteFileReplacesWholeFiles(t *testing.T) {
 	}
 }
 
-func TestManyKeysInRandomFilters(t *testing.T) {
+func TestRandomFiltersFindTheirKeys(t *testing.T) {
 	chance := rand.New(rand.NewSource(1))
 	for i := 0; i < 60; i++ {
 		n := 1 + chance.Intn(3000)

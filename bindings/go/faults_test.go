@@ -25,7 +25,7 @@ type readerAt func(b []byte, at int64) (int, error)
 
 func (r readerAt) ReadAt(b []byte, at int64) (int, error) { return r(b, at) }
 
-func TestReaderThatFailsIsAnError(t *testing.T) {
+func TestErrorOfAReaderIsReturned(t *testing.T) {
 	image := readAll(t, golden+"classic-file.bloom")
 	size := int64(len(image))
 	broken := errors.New("broken")
@@ -50,7 +50,7 @@ func TestReaderThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-func TestSizeOfAReaderIsNotAllocatedUnchecked(t *testing.T) {
+func TestClaimedSizeOfAReaderIsNotAllocated(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("such sizes are out of range here")
 	}
@@ -87,7 +87,7 @@ func TestHugeParametersAreErrors(t *testing.T) {
 	}
 }
 
-func TestRibbonForTooManyKeysIsRefusedSoon(t *testing.T) {
+func TestRibbonForTooManyKeysIsRefusedEarly(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		b, err := NewBuilder(Params{Layout: Ribbon, Capacity: 1 << 60})
@@ -106,7 +106,7 @@ func TestRibbonForTooManyKeysIsRefusedSoon(t *testing.T) {
 	}
 }
 
-func TestBuilderRefusesTwiceTheRate(t *testing.T) {
+func TestBuilderRefusesMoreThanTwiceTheRate(t *testing.T) {
 	for _, p := range []Params{
 		{Capacity: 1000}, {Capacity: 1000, Layout: Classic}, {Capacity: 1000, Layout: Counting},
 		{Capacity: 1000, Layout: Ribbon}, {Capacity: 1000, Bits: 10240, K: 7}, {Bits: 10240, K: 7, Rate: 0.01},
@@ -156,7 +156,7 @@ func newOfKind(t *testing.T, kind KeyKind) *BloomFilter {
 	return f
 }
 
-func TestBloomFilterLowersItsKeys(t *testing.T) {
+func TestBloomFilterOfLowerKeysIgnoresCase(t *testing.T) {
 	f := newOfKind(t, LowerKeys).AddString("ABC").Add([]byte("DEF"))
 	sealed, err := f.Filter()
 	if err != nil {
@@ -222,7 +222,7 @@ func TestBloomFilterThatLostAKeyIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestMergedBloomFiltersHaveOneKind(t *testing.T) {
+func TestMergedBloomFiltersNeedOneKindOfKeys(t *testing.T) {
 	for _, c := range []struct {
 		to, from, result KeyKind
 		err              error
@@ -242,7 +242,7 @@ func TestMergedBloomFiltersHaveOneKind(t *testing.T) {
 	}
 }
 
-func TestJSONKeepsTheKeys(t *testing.T) {
+func TestJSONRoundTripKeepsTheKeys(t *testing.T) {
 	type index struct {
 		Seen  *BloomFilter
 		Other BloomFilter
@@ -263,7 +263,7 @@ func TestJSONKeepsTheKeys(t *testing.T) {
 	}
 }
 
-func TestBloomFilterWithoutASizeIsNotWritten(t *testing.T) {
+func TestZeroBloomFilterIsNotWritten(t *testing.T) {
 	var f BloomFilter
 	if _, err := f.WriteTo(io.Discard); !errors.Is(err, ErrParams) || !f.TestString("x") {
 		t.Error(err)
@@ -283,7 +283,7 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-func TestVerificationKeepsAFindingWhenItsContextEnds(t *testing.T) {
+func TestDamageFoundBeforeTheContextEndsIsReported(t *testing.T) {
 	f, err := Parse(readAll(t, golden+"classic-file.bloom"))
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestVerificationKeepsAFindingWhenItsContextEnds(t *testing.T) {
 	}
 }
 
-func TestOperationsRefuseAFileThatAnotherFilterOverwrote(t *testing.T) {
+func TestOperationsRefuseAnOverwrittenFile(t *testing.T) {
 	needsMaps(t)
 	of := func(seed uint64, key string) *Filter {
 		return build(t, Params{Bits: 4096, K: 6, Seed: seed}, []byte(key))
@@ -333,7 +333,7 @@ func TestOperationsRefuseAFileThatAnotherFilterOverwrote(t *testing.T) {
 	}
 }
 
-func TestOperationsSurviveAFileThatIsCut(t *testing.T) {
+func TestOperationsSurviveATruncatedFile(t *testing.T) {
 	needsMaps(t)
 	whole := mustOpen(t, golden+"classic-m480833.bloom")
 	for name, operation := range map[string]func(*Filter) error{
@@ -355,7 +355,7 @@ func TestOperationsSurviveAFileThatIsCut(t *testing.T) {
 	}
 }
 
-func TestDigestsOfAnApplicationAreNotMadeByFilters(t *testing.T) {
+func TestFilterDoesNotHashForAnApplication(t *testing.T) {
 	f := mustOpen(t, golden+"application-classic.bloom", AnyHash())
 	info := f.Info()
 	f = mustOpen(t, golden+"application-classic.bloom", WithHash(info.HashID, info.SelfTest))
@@ -369,7 +369,7 @@ func TestDigestsOfAnApplicationAreNotMadeByFilters(t *testing.T) {
 	}
 }
 
-func TestWriteFileKeepsLinksAndLeavesNoOtherFile(t *testing.T) {
+func TestWriteFileKeepsLinksAndLeavesNoTemporaryFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights")
 	}
@@ -444,7 +444,7 @@ func TestMergedBloomFilterDoesNotCountKeysTwice(t *testing.T) {
 	}
 }
 
-func TestCapacityOfNewIsItsKeys(t *testing.T) {
+func TestCapacityOfNewIsTheNumberOfKeys(t *testing.T) {
 	f := New(10240, 7)
 	for n := uint64(0); n < 3; n++ {
 		sealed, err := f.Filter()

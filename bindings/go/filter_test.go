@@ -84,7 +84,7 @@ func TestLookupsDuringCloseDoNotCrash(t *testing.T) {
 	}
 }
 
-func TestFileThatIsCutAnswersMaybe(t *testing.T) {
+func TestTruncatedFileAnswersMaybe(t *testing.T) {
 	needsMaps(t)
 	for _, name := range []string{"classic-file.bloom", "classic-m480833.bloom", "ribbon-two-pages-embedded.bloom",
 		"blocked-one-block.bloom", "counting-embedded.bloom", "series-3.bloom"} {
@@ -129,7 +129,7 @@ func cutAndLook(t *testing.T, path string, left int64, warm bool) {
 	}
 }
 
-func TestFileThatIsWrittenToIsReported(t *testing.T) {
+func TestOverwrittenFileIsReported(t *testing.T) {
 	needsMaps(t)
 	path := copyOf(t, "classic-file.bloom")
 	f := mustOpen(t, path)
@@ -144,7 +144,7 @@ func TestFileThatIsWrittenToIsReported(t *testing.T) {
 	}
 }
 
-func TestFileThatIsReplacedIsUnchanged(t *testing.T) {
+func TestReplacedFileKeepsItsAnswers(t *testing.T) {
 	path := copyOf(t, "classic-file.bloom")
 	f := mustOpen(t, path)
 	if err := os.Rename(copyOf(t, "blocked-file.bloom"), path); err != nil {
@@ -158,7 +158,7 @@ func TestFileThatIsReplacedIsUnchanged(t *testing.T) {
 	}
 }
 
-func TestPageThatChangesAfterAnAnswerIsAChangedFile(t *testing.T) {
+func TestPageChangedAfterAnAnswerIsReportedAsChange(t *testing.T) {
 	needsMaps(t)
 	path := copyOf(t, "classic-file.bloom")
 	f := mustOpen(t, path)
@@ -176,7 +176,7 @@ func TestPageThatChangesAfterAnAnswerIsAChangedFile(t *testing.T) {
 	}
 }
 
-func TestChangedModeOfAFileIsNoDamage(t *testing.T) {
+func TestChangedModeIsNotReported(t *testing.T) {
 	path := copyOf(t, "classic-file.bloom")
 	f := mustOpen(t, path)
 	f.TestString("not in it")
@@ -190,7 +190,7 @@ func TestChangedModeOfAFileIsNoDamage(t *testing.T) {
 	}
 }
 
-func TestKeysOfAnotherKindAreMaybe(t *testing.T) {
+func TestKeysOfAnotherKindAnswerMaybe(t *testing.T) {
 	for name, wanted := range map[string][3]error{ // of a string, 3 bytes, an integer
 		"unknown-not-said": {}, "text": {nil, nil, ErrKeyKind}, "bytes": {nil, nil, ErrKeyKind},
 		"integers": {ErrKeyKind, ErrKeyKind, nil}, "fixed-1": {ErrKeyKind, ErrKeyKind, ErrKeyKind},
@@ -209,7 +209,7 @@ func TestKeysOfAnotherKindAreMaybe(t *testing.T) {
 	}
 }
 
-func TestLettersOfLowerKeysAreReplaced(t *testing.T) {
+func TestFilterOfLowerKeysFindsLoweredKeys(t *testing.T) {
 	f := mustOpen(t, golden+"key-kind-lower.bloom")
 	for _, key := range keysOf(t, golden+"keys/few.keys") {
 		if lowered := string(lower(key, nil)); lowered == string(key) && !f.TestString(string(key)) {
@@ -218,7 +218,7 @@ func TestLettersOfLowerKeysAreReplaced(t *testing.T) {
 	}
 }
 
-func TestIntegersAreTheirEightBytes(t *testing.T) {
+func TestIntegersHashAsEightBytes(t *testing.T) {
 	f := mustOpen(t, golden+"key-kind-integers.bloom")
 	for _, key := range keysOf(t, golden+"keys/integers.keys") {
 		if !f.TestUint64(u64(key, 0)) || !f.TestInt64(int64(u64(key, 0))) || !f.Test(key) {
@@ -257,7 +257,7 @@ func TestVerificationEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestErrorsHaveKinds(t *testing.T) {
+func TestErrorsMatchTheirKind(t *testing.T) {
 	_, err := Open(refused + "text.bloom")
 	if !errors.Is(err, ErrMagic) || !errors.Is(err, Foreign) || errors.Is(err, Damaged) {
 		t.Error(err)

@@ -72,7 +72,7 @@ func reformed(t *testing.T, made, wanted *Filter) []byte {
 	return image
 }
 
-func TestSlicesJoin(t *testing.T) {
+func TestSlicesJoinAsTheTablesState(t *testing.T) {
 	for _, r := range table(t, golden+"slices.tsv") {
 		joined, err := Join(openAll(t, golden, r["slices"])...)
 		if err != nil || sum(bytesOf(t, joined)) != r["sha256"] {
@@ -108,7 +108,7 @@ func TestMergeHasAllKeys(t *testing.T) {
 	}
 }
 
-func TestFoldedFilterIsThatOfTheSmallerSize(t *testing.T) {
+func TestFoldEqualsBuildAtSmallerSize(t *testing.T) {
 	for layout := Blocked; layout <= Counting; layout++ {
 		keys := keysOf(t, golden+"keys/urls.keys")
 		p := Params{Layout: layout, Bits: 512 * 12, K: 5, Rate: 0.1}
@@ -124,7 +124,7 @@ func TestFoldedFilterIsThatOfTheSmallerSize(t *testing.T) {
 	}
 }
 
-func TestOperationsRefuseFiltersThatDoNotFit(t *testing.T) {
+func TestOperationsRefuseIncompatibleFilters(t *testing.T) {
 	filter := func(p Params) *Filter { return build(t, p, []byte("a")) }
 	base := Params{Bits: 1024, K: 5}
 	with := func(change func(*Params)) *Filter {

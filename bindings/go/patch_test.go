@@ -99,7 +99,7 @@ func expectPatch(t *testing.T, old, new *Filter) {
 	}
 }
 
-func TestSeriesHavePatches(t *testing.T) {
+func TestSeriesArePatched(t *testing.T) {
 	f := mustOpen(t, golden+"series-3.bloom")
 	patch, err := Diff(f, f)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestDamagedPatchesAreRefused(t *testing.T) {
 	}
 }
 
-func TestDifferentFiltersHaveNoPatch(t *testing.T) {
+func TestDiffRefusesDifferentFilters(t *testing.T) {
 	a := build(t, Params{Bits: 1024, K: 3})
 	for i, c := range []struct {
 		p   Params

@@ -189,7 +189,7 @@ func TestGoldenFilesOpenAndAnswer(t *testing.T) {
 	}
 }
 
-func TestEveryWayToOpenAnswersAlike(t *testing.T) {
+func TestEveryWayToOpenGivesTheSameAnswers(t *testing.T) {
 	for _, r := range table(t, golden+"index.tsv") {
 		image, err := os.ReadFile(golden + r["file"])
 		if err != nil {

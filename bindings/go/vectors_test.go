@@ -43,7 +43,7 @@ var vectors = map[string]func(values) string{
 	"size":     vectorSize,
 }
 
-func TestVectors(t *testing.T) {
+func TestVectorsMatch(t *testing.T) {
 	done := map[string]int{}
 	for _, r := range table(t, tree+"tests/vectors.tsv") {
 		vector := vectors[r["kind"]]

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestXXH3OfTheDependencyIsThatOfTheText(t *testing.T) {
+func TestXXH3MatchesTheSpecification(t *testing.T) {
 	in := make([]byte, 3000)
 	for i := range in {
 		in[i] = byte(i * i / 7)

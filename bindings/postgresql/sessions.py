@@ -206,7 +206,7 @@ class Sessions(unittest.TestCase):
         self.assertEqual(latin.sql("SELECT bloom_contains('text.bloom', 'Plüm'), bloom_contains('text.bloom', 'Plum')"), "t|f")
         self.assertEqual(latin.sql("SELECT bloom_contains(bloom_build(k), convert_to('Plüm', 'UTF8')) FROM (VALUES ('Plüm')) v(k)"), "t")
 
-    def test_the_readme_prints_what_it_shows(self):
+    def test_readme_commands_print_the_shown_output(self):
         text = (pathlib.Path(__file__).parent / "README.md").read_text(encoding="utf-8")
         statements = re.search(r"^```sql\n(.*?)^```$", text, re.M | re.S)[1]
         printed = re.search(r"^```text\n(.*?)^```$", text, re.M | re.S)[1]
@@ -214,7 +214,7 @@ class Sessions(unittest.TestCase):
         session.sql("SET search_path = pg_temp, public")  # so that its tables do not stay
         self.assertEqual(session.sql(statements) + "\n", printed)
 
-    def test_the_version_is_that_of_the_project(self):
+    def test_version_matches_the_project(self):
         version = re.search(r"version: '([^']*)'", (pathlib.Path(__file__).parents[2] / "meson.build").read_text())[1]
         self.assertEqual(self.admin.sql("SELECT extversion FROM pg_extension WHERE extname = 'bloomfile'"), version)
 

@@ -60,7 +60,7 @@ class Keys(Case):
         self.assertEqual(self.contains(image, (7).to_bytes(8, "little")), 1)
         self.assertEqual(self.contains(image, (-2).to_bytes(8, "little", signed=True)), 1)
 
-    def test_another_kind_is_an_error_that_names_the_cast(self):
+    def test_key_of_another_kind_is_an_error_that_names_the_cast(self):
         for keys, key, cast in ([7], "7", "CAST\\(key AS INTEGER\\)"), (["7"], 7, "AS TEXT"), ([b"7"], 7, "AS BLOB"), ([7], b"7", "AS INTEGER"):
             self.assert_error(cast, "SELECT bloom_contains(?, ?)", self.build(keys), key)
 
@@ -68,7 +68,7 @@ class Keys(Case):
         self.assert_error("CAST", "SELECT bloom_contains(?, 7.0)", self.build([7]))
         self.assert_error("CAST", "SELECT bloom_build(7.0)")
 
-    def test_one_filter_has_keys_of_one_kind(self):
+    def test_build_of_keys_of_two_kinds_is_an_error(self):
         self.assert_error("EKEYKIND", "WITH v(k) AS (VALUES (1), ('a')) SELECT bloom_build(k) FROM v")
 
     def test_lower_case_filters_ignore_case(self):
@@ -101,7 +101,7 @@ class Builds(Case):
         self.assertEqual(self.one("SELECT bloom_contains(bloom_build(k), 7) FROM (SELECT 1 AS k WHERE 0)"), 0)
         self.assertEqual(self.one("SELECT bloom_contains(bloom_build(NULL), 'x')"), 0)
 
-    def test_groups_build_filters_of_their_own(self):
+    def test_each_group_builds_its_own_filter(self):
         self.db.execute("CREATE TABLE t AS WITH RECURSIVE s(x) AS (VALUES (0) UNION ALL SELECT x + 1 FROM s WHERE x < 999) SELECT x FROM s")
         found = self.db.execute("SELECT g, bloom_contains(f, g), bloom_contains(f, g + 1) FROM (SELECT x % 10 AS g, bloom_build(x, 1e-6) AS f FROM t GROUP BY 1)")
         self.assertEqual([row[1:] for row in found], [(1, 0)] * 10)
@@ -131,7 +131,7 @@ class Files(Case):
         self.assertEqual(self.file("a.bloom", 5), 0)
         self.assertEqual([row for row, in rows], [1, 1])
 
-    def test_a_name_of_each_row_finds_its_file(self):
+    def test_file_name_may_differ_in_each_row(self):
         for i in range(40):
             self.write(f"{i}.bloom", [i])
         for _ in range(2):
@@ -212,7 +212,7 @@ class Damage(Case):
                 damaged[place] ^= 1 << chance.randrange(8)
                 self.assertNotIn(0, self.answers(bytes(damaged), [0, 150, 299]), (layout, place))
 
-    def test_every_other_length_is_refused(self):
+    def test_images_of_a_wrong_length_are_refused(self):
         image = self.build(list(range(300)))
         for size in list(range(len(image))) + [len(image) + 1]:
             self.assert_error("BLOOMFILE_E", "SELECT bloom_info(?)", (image + b"\0")[:size])
@@ -230,7 +230,7 @@ class Damage(Case):
 
 
 class Readme(unittest.TestCase):
-    def test_its_lines_print_what_it_shows(self):
+    def test_readme_commands_print_the_shown_output(self):
         text = (pathlib.Path(__file__).parent / "README.md").read_text(encoding="utf-8")
         block = re.search(r"^```console\n(.*?)^```$", text, re.M | re.S)[1]
         commands = re.findall(r"^\$ (.*)\n", block, re.M)

@@ -135,7 +135,7 @@ def expect_lookups(driver, claim, keys, maybes, error=None):
                       ["ok", str(maybes), str(count_lines(absent))])
 
 
-def test_golden(driver, table):
+def test_golden_files_answer_as_listed(driver, table):
     """Every golden file opens, is whole, and answers as its row says."""
     for row in rows(GOLDEN / table):
         claim, answer = row["file"], driver.ask("open", GOLDEN / row["file"], *name_of(row))
@@ -154,7 +154,7 @@ def test_golden(driver, table):
         expect_lookups(driver, claim, row["keys"], row["maybes"], kind_error(driver, row))
 
 
-def test_refused(driver, table):
+def test_refused_files_have_the_listed_error(driver, table):
     """Every refused file is refused, with the error of its row."""
     for row in rows(REFUSED / table):
         answer = driver.ask("open", REFUSED / row["file"])
@@ -189,7 +189,7 @@ def expect_verdict(driver, claim, wanted):
     driver.expect(claim, answer, wanted)
 
 
-def test_doubt(driver):
+def test_damaged_files_answer_as_listed(driver):
     """Damaged images answer maybe where their damage matters, before and after verification."""
     for row in rows(REFUSED / "doubt.tsv"):
         path = next(folder / row["file"] for folder in [REFUSED, GOLDEN] if (folder / row["file"]).exists())
@@ -222,7 +222,7 @@ def options_of(row):
     return options if options and options.keys() <= {"-l", "-m", "-k", "--seed", "--fpr", "--capacity"} else None
 
 
-def test_builds(driver, folder):
+def test_builds_equal_the_golden_files(driver, folder):
     """A builder writes the golden bytes."""
     for row in rows(GOLDEN / "index.tsv"):
         options = options_of(row)
@@ -254,7 +254,7 @@ def different_files(paths, folder):
     return different
 
 
-def test_operations(driver, judge, folder):
+def test_operations_make_the_golden_results(driver, judge, folder):
     """Operations make the golden results."""
     for row in rows(GOLDEN / "operations.tsv"):
         verb, *factor = row["operation"].split()
@@ -273,7 +273,7 @@ def test_operations(driver, judge, folder):
             driver.expect(f"{row['result']} is the {verb}", [str(same)], ["True"])
 
 
-def test_refused_operations(driver, folder):
+def test_refused_operations_have_the_listed_error(driver, folder):
     """Operations on filters that do not fit are refused, with the error of the row."""
     for row in rows(REFUSED / "operations.tsv"):
         verb, *factor = row["operation"].split()
@@ -286,7 +286,7 @@ def test_refused_operations(driver, folder):
             driver.expect(f"{row['operation']} of {row['sources']}", answer[:2], ["error", row["error"]])
 
 
-def test_joins(driver, folder):
+def test_slices_join_as_listed(driver, folder):
     """Slices join into the whole filter, and other sets are refused."""
     if not driver.has("join"):
         return
@@ -305,7 +305,7 @@ def test_joins(driver, folder):
             driver.expect(f"join {row['slices']}", answer[:2], ["error", row["error"]])
 
 
-def test_patches(driver, folder):
+def test_patches_equal_the_golden_patches(driver, folder):
     """Patches are made and applied byte for byte, and damaged patches are refused."""
     for row in rows(GOLDEN / "patches.tsv"):
         base, result, patch = (GOLDEN / row[column] for column in ["base", "result", "patch"])
@@ -341,7 +341,7 @@ def random_builds(folder):
                        chance.choice(["file", "embedded"]), keys]
 
 
-def test_random(drivers, folder):
+def test_random_filters_have_equal_answers_and_bytes(drivers, folder):
     """All languages answer alike in random filters, and their builders write the same bytes."""
     judge = drivers[0]
     for i, (layout, words) in enumerate(random_builds(folder)):
@@ -396,14 +396,14 @@ def start(arguments):
 
 def test(driver, judge, folder):
     for table in ["index.tsv", "series.tsv"]:
-        test_golden(driver, table)
-        test_refused(driver, table)
-    test_doubt(driver)
-    test_builds(driver, folder)
-    test_operations(driver, judge, folder)
-    test_refused_operations(driver, folder)
-    test_joins(driver, folder)
-    test_patches(driver, folder)
+        test_golden_files_answer_as_listed(driver, table)
+        test_refused_files_have_the_listed_error(driver, table)
+    test_damaged_files_answer_as_listed(driver)
+    test_builds_equal_the_golden_files(driver, folder)
+    test_operations_make_the_golden_results(driver, judge, folder)
+    test_refused_operations_have_the_listed_error(driver, folder)
+    test_slices_join_as_listed(driver, folder)
+    test_patches_equal_the_golden_patches(driver, folder)
 
 
 def main(arguments):
@@ -418,7 +418,7 @@ def main(arguments):
         judge = Driver(*arguments[0].split("=", 1))
         for driver in drivers:
             test(driver, judge, Path(folder))
-        test_random(drivers, Path(folder))
+        test_random_filters_have_equal_answers_and_bytes(drivers, Path(folder))
     if page:
         check_table(drivers, page)
     for driver in drivers:

@@ -114,7 +114,7 @@ struct slice {
     }
 };
 
-void test_errors()
+void test_errors_are_error_codes_or_exceptions()
 {
     std::error_code ec;
     const bloomfile::filter none(in("none.bloom"), ec);
@@ -149,7 +149,7 @@ void test_errors()
 }
 
 /* Types that may be a key, and types that may not. */
-void test_arguments()
+void test_only_byte_ranges_are_keys()
 {
     using bloomfile::bytes;
     static_assert(!std::is_constructible_v<bytes, std::nullptr_t>);
@@ -273,7 +273,7 @@ struct viewed {
     }
 };
 
-void test_keys_in_one_buffer()
+void test_keys_that_share_a_buffer_are_distinct()
 {
     std::string text;
     for (const auto &line : numbered("line ", 3000))
@@ -290,7 +290,7 @@ void test_keys_in_one_buffer()
     CHECK(f.contains_many(views) == 40);
 }
 
-void test_passing_keys()
+void test_any_range_of_keys_is_accepted()
 {
     bloomfile::builder b(with_fpr(1e-6));
     std::string words;
@@ -350,7 +350,7 @@ struct remade {
 };
 
 /* All answers are those of the C interface, for every filter. */
-void test_answers(std::uint32_t layout, std::uint64_t seed)
+void test_answers_match_the_c_interface(std::uint32_t layout, std::uint64_t seed)
 {
     const auto present = numbered("present ", 5000), absent = numbered("absent ", 5000);
     bloomfile::params p = with_fpr(0.05);
@@ -409,7 +409,7 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
 }
 
 /* From every source and to every destination. */
-void test_places()
+void test_every_source_and_destination_is_accepted()
 {
     bloomfile::builder b(with_fpr(1e-6));
     b.add("apple");
@@ -450,7 +450,7 @@ void test_places()
 }
 
 /* Handles that the C interface opened. */
-void test_adoption()
+void test_handles_of_the_c_interface_are_adopted()
 {
     bloomfile_params p = BLOOMFILE_PARAMS_INIT;
     p.capacity = 100;
@@ -514,7 +514,7 @@ void test_recheck_notices_a_write_that_puts_times_back()
     CHECK(!f.check() && f.recheck() == BLOOMFILE_ECHANGED && f.contains("stone"));
 }
 
-void test_empty_handles()
+void test_empty_handles_answer_maybe_and_report_closed()
 {
     bloomfile::builder b;
     b.add("apple");
@@ -553,7 +553,7 @@ void test_empty_handles()
 }
 
 /* A filter that lacks keys is not published, even if the program ignores errors. */
-void test_failed_adds()
+void test_builder_with_a_failed_add_does_not_publish()
 {
     const std::string nowhere = in("no-such-folder").string();
     bloomfile::params p;
@@ -589,7 +589,7 @@ struct odd_hasher {
 };
 
 /* Keys that were not looked up count as present, or as new. */
-void test_lookups_and_live_adds_that_throw()
+void test_keys_of_a_throwing_range_count_as_present_or_new()
 {
     bloomfile::params p;
     p.capacity = 10000;
@@ -744,7 +744,7 @@ static_assert(std::is_convertible_v<live_of_text &, const bloomfile::lookups<> &
               std::is_final_v<live_of_text> && std::is_final_v<of_text>);
 
 /* Some keys hashed before the exception are not added, so the filter is not published. */
-void test_adds_that_throw()
+void test_builder_with_a_throwing_add_does_not_publish()
 {
     std::vector<odd> keys(5000, odd{ 3 });
     keys[4321].number = 4;
@@ -767,7 +767,7 @@ void test_adds_that_throw()
     }
 }
 
-void test_damage()
+void test_damaged_pages_answer_maybe()
 {
     bloomfile::builder b;
     b.add_many(numbered("k", 20000));
@@ -842,7 +842,7 @@ std::error_code opening(const char *name)
     return ec;
 }
 
-void test_keys_of_bytes()
+void test_records_with_a_byte_representation_are_keys()
 {
     const auto bytes = bloomfile::packed(std::uint16_t{ 0x0102 }, colour::red, true,
                                          std::array<char, 2>{ 'o', 'k' }, std::int32_t{ -2 });
@@ -907,7 +907,7 @@ template <class Key> void build_kind(std::uint32_t kind, std::uint32_t size, std
     b.write(in("kind.bloom"), write_flags::replace, ec);
 }
 
-void test_kinds()
+void test_filters_open_only_with_types_of_their_key_kind()
 {
     std::error_code ec;
     build_kind<bloomfile::text>(0, 0, ec);
@@ -950,7 +950,7 @@ void test_kinds()
 }
 
 /* Strings and bytes are folded, singly and in batches, from any container. */
-void test_lower_case()
+void test_lower_case_filters_ignore_case()
 {
     std::vector<std::string> keys, upper, absent;
     for (int i = 0; i < 100; i++) {
@@ -981,7 +981,7 @@ void test_lower_case()
     CHECK(!bloomfile_contains(f.get(), one.data(), one.size()));
 }
 
-void test_hashers_with_a_number()
+void test_hasher_must_match_the_recorded_number_and_self_test()
 {
     for (std::uint64_t seed : { 0u, 77u }) {
         bloomfile::params p = with_fpr(1e-6);
@@ -1036,7 +1036,7 @@ void test_hashers_with_a_number()
     }
 }
 
-void test_live()
+void test_live_filter_wraps_every_operation()
 {
     bloomfile::params p;
     p.capacity = 50000;
@@ -1116,7 +1116,7 @@ void test_live()
 }
 
 /* Over capacity. */
-void test_full()
+void test_full_filter_reports_the_keys_added()
 {
     bloomfile::params p;
     p.capacity = 5000;
@@ -1142,7 +1142,7 @@ void test_full()
     CHECK(!ec && done == keys.size());
 }
 
-void test_series()
+void test_reader_finds_keys_of_a_growing_series()
 {
     bloomfile::params p;
     p.capacity = 1000;
@@ -1161,7 +1161,7 @@ void test_series()
 }
 
 /* bloomfile_join() accepts the slices that builders make from params. */
-void test_slices()
+void test_slices_join_to_the_whole()
 {
     constexpr std::uint32_t slices = 3;
     const auto keys = numbered("key ", 20000);
@@ -1206,7 +1206,7 @@ void test_slices()
           }) == BLOOMFILE_EVALUE);
 }
 
-void test_views()
+void test_views_find_their_keys()
 {
     std::error_code ec;
     const bloomfile::view view(100, 0.01);
@@ -1243,29 +1243,29 @@ void test_views()
 
 int main()
 {
-    test_errors();
-    test_arguments();
-    test_passing_keys();
-    test_keys_in_one_buffer();
+    test_errors_are_error_codes_or_exceptions();
+    test_only_byte_ranges_are_keys();
+    test_any_range_of_keys_is_accepted();
+    test_keys_that_share_a_buffer_are_distinct();
     for (std::uint32_t layout : { BLOOMFILE_LAYOUT_BLOCKED, BLOOMFILE_LAYOUT_CLASSIC,
                                   BLOOMFILE_LAYOUT_COUNTING, BLOOMFILE_LAYOUT_RIBBON })
-        test_answers(layout, layout == BLOOMFILE_LAYOUT_CLASSIC ? 12345 : 0);
-    test_places();
-    test_adoption();
-    test_empty_handles();
+        test_answers_match_the_c_interface(layout, layout == BLOOMFILE_LAYOUT_CLASSIC ? 12345 : 0);
+    test_every_source_and_destination_is_accepted();
+    test_handles_of_the_c_interface_are_adopted();
+    test_empty_handles_answer_maybe_and_report_closed();
     test_recheck_notices_a_write_that_puts_times_back();
-    test_failed_adds();
-    test_adds_that_throw();
-    test_lookups_and_live_adds_that_throw();
-    test_damage();
-    test_keys_of_bytes();
-    test_kinds();
-    test_lower_case();
-    test_hashers_with_a_number();
-    test_live();
-    test_full();
-    test_series();
-    test_slices();
-    test_views();
+    test_builder_with_a_failed_add_does_not_publish();
+    test_builder_with_a_throwing_add_does_not_publish();
+    test_keys_of_a_throwing_range_count_as_present_or_new();
+    test_damaged_pages_answer_maybe();
+    test_records_with_a_byte_representation_are_keys();
+    test_filters_open_only_with_types_of_their_key_kind();
+    test_lower_case_filters_ignore_case();
+    test_hasher_must_match_the_recorded_number_and_self_test();
+    test_live_filter_wraps_every_operation();
+    test_full_filter_reports_the_keys_added();
+    test_reader_finds_keys_of_a_growing_series();
+    test_slices_join_to_the_whole();
+    test_views_find_their_keys();
     return 0;
 }

@@ -25,7 +25,7 @@ function optionsOf(words) {
 
 for (const row of table(`${GOLDEN}/index.tsv`)) {
   if (row.bfcreate === "-" || row.bfcreate.includes("--slice")) continue;
-  test(`${row.file} is built of its keys`, () => {
+  test(`${row.file} is built from its keys`, () => {
     assert.equal(sha256(build(linesOf(`${GOLDEN}/${row.keys}`), optionsOf(row.bfcreate))), row.sha256);
   });
 }
@@ -59,13 +59,13 @@ for (const row of table(`${GOLDEN}/operations.tsv`)) {
 }
 
 for (const row of table(`${GOLDEN}/slices.tsv`)) {
-  test(`${row.slices} are joined`, () => {
+  test(`${row.slices} join`, () => {
     assert.equal(sha256(join(row.slices.split(",").map(source))), row.sha256);
   });
 }
 
 for (const row of table(`${REFUSED}/slices.tsv`)) {
-  test(`${row.slices} are not joined`, () => {
+  test(`${row.slices} do not join`, () => {
     assert.throws(() => join(row.slices.split(",").map(source)), { code: row.error });
   });
 }
@@ -78,7 +78,7 @@ test("typed keys are recorded with their kind and found again", () => {
   assert.throws(() => build(["a", 1]), TypeError);
 });
 
-test("lower keys match whatever their case", () => {
+test("filters of lower keys ignore case", () => {
   const filter = open(build(["Apple"], { keyKind: "lower" }));
   assert.deepEqual(filter.hasAll(["APPLE", "apple", new TextEncoder().encode("aPPLE")]), [true, true, true]);
 });
@@ -109,7 +109,7 @@ test("a form, tag or label that cannot be written is an error", () => {
   }
 });
 
-test("an operation on a filter that is not in memory is an error, and leaves no rejection behind", async () => {
+test("an operation on a filter that is not in memory throws one error", async () => {
   const damaged = build(["a"]);
   damaged[4200] ^= 1;
   const remote = await openBlob(new Blob([damaged]));

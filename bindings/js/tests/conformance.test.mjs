@@ -52,7 +52,7 @@ function checkHeader(filter, row) {
 }
 
 for (const row of table(`${GOLDEN}/index.tsv`)) {
-  test(`${row.file} opens, is whole and has its answers`, () => {
+  test(`${row.file} opens, verifies and answers as listed`, () => {
     const bytes = readFile(`${GOLDEN}/${row.file}`);
     assert.equal(createHash("sha256").update(bytes).digest("hex"), row.sha256);
     const filter = openNamed(bytes, row.hash);
@@ -64,7 +64,7 @@ for (const row of table(`${GOLDEN}/index.tsv`)) {
 }
 
 for (const row of table(`${GOLDEN}/series.tsv`)) {
-  test(`series ${row.file} has its answers, or is refused because it is live`, () => {
+  test(`series ${row.file} answers as listed, or is refused because it is live`, () => {
     const bytes = readFile(`${GOLDEN}/${row.file}`);
     if (row.file.startsWith("live/")) return assert.throws(() => open(bytes, OPTIONS), { code: "BLOOMFILE_ELIVE" });
     const filter = openNamed(bytes, row.hash);
@@ -106,7 +106,7 @@ for (const [number, row] of table(`${REFUSED}/doubt.tsv`).entries()) {
     assert.throws(() => filter.verify(), (error) => error.code === row.verify && (row.page === "-" || error.page === Number(row.page)));
     assert.notEqual(filter.error, null);
   };
-  test(`doubt ${number}: ${row.file} with names ${row.names}`, () => {
+  test(`doubt ${number}: ${row.file} with hashes ${row.names} answers as listed`, () => {
     const digests = row.keys.endsWith(".digests");
     const filter = load();
     checkLookups(filter, row, row.maybes, digests);

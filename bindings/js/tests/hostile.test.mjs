@@ -44,13 +44,13 @@ for (const { file, keys: path } of IMAGES) {
     }
   });
 
-  test(`${file} cut at any length is refused`, () => {
+  test(`${file} truncated at any length is refused`, () => {
     for (let size = 0; size < image.length; size += image.length > 2000 ? 13 : 1) {
       assert.ok(!survive(image.subarray(0, size), some, `size ${size}`), `size ${size} went unnoticed`);
     }
   });
 
-  test(`${file} with random changes of its body never says no to its keys`, () => {
+  test(`${file} with random changes of its body never answers no to its keys`, () => {
     let state = 1;
     const random = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) % limit;
     for (const end = performance.now() + FUZZ_MS / IMAGES.length; performance.now() < end;) {
@@ -71,7 +71,7 @@ function seal(bytes, H) {
   }
 }
 
-test("a header of random fields with right checksums is refused or opened, and never a crash", () => {
+test("a header of random fields with valid checksums is refused or opened without a crash", () => {
   const names = ["blocked-embedded", "classic-file", "ribbon-embedded", "slice-own-first", "series-3", "counting-embedded"];
   let state = 7;
   const random = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0) % limit;
@@ -90,7 +90,7 @@ test("a header of random fields with right checksums is refused or opened, and n
   }
 });
 
-test("a series with any layer cut or any header bit changed is refused", () => {
+test("a series with a truncated layer or a changed header bit is refused", () => {
   const image = readFile(`${GOLDEN}/series-3.bloom`);
   for (let at = 0; at < image.length; at += 251) survive(image.subarray(0, at), KEYS, `size ${at}`);
   for (let at = 0; at < image.length; at += 97) {
@@ -108,7 +108,7 @@ test("a header with huge numbers allocates nothing", () => {
   assert.ok(process.memoryUsage().arrayBuffers - before < 64 << 20);
 });
 
-test("a page that changes after it was found right is reported by verification", () => {
+test("verification reports a page that changed after it was found right", () => {
   const bytes = build(KEYS, { m: 51200, k: 4 }), filter = open(bytes, { keys: "plain" });
   assert.equal(filter.has("not in it"), false);
   bytes.fill(0, 4096, 8192);
@@ -117,7 +117,7 @@ test("a page that changes after it was found right is reported by verification",
   assert.ok(KEYS.every((key) => filter.has(key)));
 });
 
-test("a buffer that is transferred or becomes shorter is maybe, never no", () => {
+test("a buffer that is transferred or shrinks answers maybe", () => {
   const keys = Array.from({ length: 5000 }, (_, i) => `key ${i}`), absent = keys.map((key) => `absent ${key}`);
   const memory = () => new WebAssembly.Memory({ initial: 1, maximum: 2 });
   const losses = {

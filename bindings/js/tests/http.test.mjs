@@ -54,7 +54,7 @@ test("a lookup at a URL reads one page, and 4 KiB of checksums once", async (t) 
   assert.equal(big.requests.length, before);
 });
 
-test("a batch at a URL has the answers of the filter in memory", async (t) => {
+test("a batch at a URL answers like the filter in memory", async (t) => {
   const server = await serve(t, IMAGE), filter = await openURL(server.url), local = open(IMAGE);
   const keys = [...KEYS.slice(0, 700), ...Array.from({ length: 700 }, (_, i) => `absent ${i}`)];
   assert.deepEqual(await filter.hasAll(keys), local.hasAll(keys));
@@ -66,7 +66,7 @@ test("a batch at a URL has the answers of the filter in memory", async (t) => {
   assert.equal((await filter.examine()).rate, local.examine().rate);
 });
 
-test("every golden file has its answers in a Blob", async () => {
+test("every golden file answers as listed from a Blob", async () => {
   const absent = linesOf(`${GOLDEN}/keys/absent.keys`).slice(0, 200);
   for (const row of [...table(`${GOLDEN}/index.tsv`), ...table(`${GOLDEN}/series.tsv`)]) {
     if (row.file.startsWith("live/") || row.hash !== "xxh3") continue;
@@ -78,7 +78,7 @@ test("every golden file has its answers in a Blob", async () => {
   }
 });
 
-test("every refused file is refused in a Blob, and every doubtful one is maybe", async () => {
+test("every refused file is refused from a Blob, and every damaged body answers maybe", async () => {
   const attempt = async (bytes) => (await openBlob(new Blob([bytes]))).verify();
   for (const row of table(`${REFUSED}/index.tsv`)) {
     await assert.rejects(attempt(readFile(`${REFUSED}/${row.file}`)), { code: row.error }, row.file);
@@ -95,7 +95,7 @@ test("every refused file is refused in a Blob, and every doubtful one is maybe",
   }
 });
 
-test("digests of an application are looked up in a Blob", async () => {
+test("digests of an application hash are looked up in a Blob", async () => {
   const filter = await openBlob(new Blob([readFile(`${GOLDEN}/application-blocked.bloom`)]), { applications: true });
   const digests = digestsOf(`${GOLDEN}/keys/few.digests`);
   assert.ok((await filter.hasDigests([1n, 2n])).every(Boolean));
@@ -104,17 +104,17 @@ test("digests of an application are looked up in a Blob", async () => {
   assert.equal(await filter.hasDigest(1n), false);
 });
 
-test("a server without range requests is an error in words", async (t) => {
+test("a server without range requests gives an error that explains it", async (t) => {
   const server = await serve(t, IMAGE, (_, response) => response.end(IMAGE));
   await assert.rejects(openURL(server.url), /does not support range requests/);
 });
 
-test("a server that hides Content-Range is an error in words", async (t) => {
+test("a server that hides Content-Range gives an error that explains it", async (t) => {
   const server = await serve(t, IMAGE, (_, response) => response.writeHead(206).end(IMAGE.subarray(0, 4096)));
   await assert.rejects(openURL(server.url), /must expose Content-Range/);
 });
 
-test("a missing file, an empty file and another file are errors", async (t) => {
+test("a missing file, an empty file and a file of another format are errors", async (t) => {
   await assert.rejects(openURL((await serve(t, IMAGE, (_, response) => response.writeHead(404).end())).url), /status 404/);
   await assert.rejects(openURL((await serve(t, new Uint8Array())).url), { code: "BLOOMFILE_EEMPTY" });
   await assert.rejects(openURL((await serve(t, new TextEncoder().encode("<html>not a filter"))).url), { code: "BLOOMFILE_EMAGIC" });
@@ -128,7 +128,7 @@ for (const [name, change] of Object.entries({
   "a new size": (state) => Object.assign(state, { data: IMAGE.subarray(0, IMAGE.length - 100) }),
   "no ETag any more": (state) => Object.assign(state, { data: OTHER, etag: null }),
 })) {
-  test(`a file that was replaced, with ${name}, is an error from then on`, async (t) => {
+  test(`a file replaced and served with ${name} is an error from then on`, async (t) => {
     const server = await serve(t, IMAGE), filter = await openURL(server.url, { cache: 1 });
     assert.equal(await filter.has("key 1"), true);
     change(server);
@@ -140,7 +140,7 @@ for (const [name, change] of Object.entries({
   });
 }
 
-test("a file of a new date on a server without ETags is an error", async (t) => {
+test("a file with a new date on a server without ETags is an error", async (t) => {
   const server = await serve(t, IMAGE);
   Object.assign(server, { etag: null, date: "Mon, 30 Nov 2026 08:00:00 GMT" });
   const filter = await openURL(server.url);
@@ -149,7 +149,7 @@ test("a file of a new date on a server without ETags is an error", async (t) => 
   await assert.rejects(filter.hasAll(KEYS.slice(0, 100)), { code: "BLOOMFILE_ECHANGED" });
 });
 
-test("a file that was replaced on a server without ETags and dates is maybe, never no", async (t) => {
+test("a file replaced on a server without ETags and dates answers maybe", async (t) => {
   const server = await serve(t, IMAGE);
   server.etag = null;
   assert.equal(OTHER.length, IMAGE.length);
@@ -159,7 +159,7 @@ test("a file that was replaced on a server without ETags and dates is maybe, nev
   assert.equal(filter.error.code, "BLOOMFILE_EPAGE");
 });
 
-test("a page that was right and is wrong when it is fetched again shows that the file was replaced", async (t) => {
+test("a page found right before and wrong when fetched again is reported as a replaced file", async (t) => {
   for (const look of [(filter) => filter.hasAll(KEYS.slice(0, 1000)), (filter) => filter.verify()]) {
     const server = await serve(t, IMAGE);
     server.etag = null;
@@ -171,7 +171,7 @@ test("a page that was right and is wrong when it is fetched again shows that the
   }
 });
 
-test("an answer that ends early gives no answer, and the next try does", async (t) => {
+test("a truncated response is an error, and the next try succeeds", async (t) => {
   let cut = false;
   const server = await serve(t, IMAGE, (request, response) => {
     if (!cut) return false;
@@ -188,7 +188,7 @@ test("an answer that ends early gives no answer, and the next try does", async (
   assert.equal(filter.error, null);
 });
 
-test("a server that sends another range, or more bytes, gives no answer", async (t) => {
+test("a response with another range or more bytes is an error", async (t) => {
   let wrong = null;
   const server = await serve(t, IMAGE, (request, response) => {
     if (!wrong) return false;
@@ -219,7 +219,7 @@ test("a fetch that ignores its signal is an error after the timeout", async () =
   }
 });
 
-test("a timeout of Infinity is none", async (t) => {
+test("a timeout of Infinity disables the timeout", async (t) => {
   const server = await serve(t, IMAGE, (request, response, state) => {
     setTimeout(() => answerRange(request, response, state), 50);
     return true;
@@ -227,7 +227,7 @@ test("a timeout of Infinity is none", async (t) => {
   assert.equal(await (await openURL(server.url, { timeout: Infinity })).has("key 1"), true);
 });
 
-test("a file that was replaced ends the requests that wait", async (t) => {
+test("a replaced file ends the waiting requests", async (t) => {
   const server = await serve(t, IMAGE), filter = await openURL(server.url);
   server.etag = '"two"';
   const before = server.requests.length;
@@ -236,7 +236,7 @@ test("a file that was replaced ends the requests that wait", async (t) => {
   assert.ok(server.requests.length - before <= 8, `${server.requests.length - before} requests`);
 });
 
-test("damage on the server is maybe for the page's keys, and reported", async (t) => {
+test("damage on the server answers maybe for the keys of the page and is reported", async (t) => {
   const data = IMAGE.slice();
   data.fill(0, 8192, 12288);
   const filter = await openURL((await serve(t, data)).url);
@@ -245,7 +245,7 @@ test("damage on the server is maybe for the page's keys, and reported", async (t
   assert.deepEqual(filter.damagedPages, [{ layer: 0, page: 1 }]);
 });
 
-test("requests carry the caller's headers, and use the caller's fetch", async (t) => {
+test("requests send the caller's headers through the caller's fetch", async (t) => {
   const server = await serve(t, IMAGE, (request, response) => request.headers.authorization !== "x" && response.writeHead(401).end());
   const calls = [];
   const counting = (...args) => calls.push(args[0]) && fetch(...args);

@@ -10,7 +10,7 @@ import { GOLDEN, linesOf, readFile } from "./suite.mjs";
 const golden = (name, options) => open(readFile(`${GOLDEN}/${name}.bloom`), options);
 const bytes = (length) => new Uint8Array(length);
 
-test("keys of another kind are an error, never an answer", () => {
+test("keys of another kind are an error", () => {
   const fits = {
     "key-kind-text": ["a", bytes(3)], "key-kind-lower": ["A", bytes(3)], "key-kind-integers": [7, 7n, bytes(8)],
     "key-kind-bytes": ["a", bytes(3)], "key-kind-fixed-1": [bytes(1)], "key-kind-unknown-said": ["a", 1, 1n, bytes(5)],
@@ -25,7 +25,7 @@ test("keys of another kind are an error, never an answer", () => {
   }
 });
 
-test("no typed key fits a newer kind, but plain keys are looked up", () => {
+test("typed keys do not fit a newer kind, but plain keys are looked up", () => {
   for (const key of ["a", 1, bytes(8)]) assert.throws(() => golden("key-kind-newer-6").has(key), { code: "BLOOMFILE_EFEATURE" });
   assert.equal(typeof golden("key-kind-newer-6", { keys: "plain" }).has(bytes(8)), "boolean");
 });
@@ -39,7 +39,7 @@ test("integers are found by number and by bigint", () => {
   }
 });
 
-test("a value that cannot be a key is a TypeError or RangeError, never an answer", () => {
+test("a value that cannot be a key is a TypeError or RangeError", () => {
   const filter = open(build(["a"], { keyKind: "unknown" }));
   for (const key of [0.5, NaN, 2 ** 53, null, undefined, {}, [1], "\ud800", "a\udfff"]) assert.throws(() => filter.has(key), TypeError);
   for (const key of [1n << 64n, -(1n << 63n) - 1n]) assert.throws(() => filter.has(key), RangeError);
@@ -48,7 +48,7 @@ test("a value that cannot be a key is a TypeError or RangeError, never an answer
   assert.throws(() => filter.has(gone), TypeError, "a key whose buffer was transferred is not the empty key");
 });
 
-test("a digest of over 64 bits, and one key in place of a list, are errors, never answers", async () => {
+test("a digest of over 64 bits and a key in place of a list are errors", async () => {
   const image = build(["a"], { keyKind: "unknown" }), filter = open(image), remote = await openBlob(new Blob([image]));
   for (const digest of [1n << 64n, 1n << 128n, -(1n << 63n) - 1n]) {
     assert.throws(() => filter.hasDigest(digest), RangeError);
@@ -63,17 +63,17 @@ test("a digest of over 64 bits, and one key in place of a list, are errors, neve
   }
 });
 
-test("anything but bytes cannot be opened, and is not called an empty file", () => {
+test("a source that is not bytes is a TypeError and not an empty file", () => {
   for (const data of ["fruit.bloom", undefined, 4096, new Blob([]), [0xbf]]) assert.throws(() => open(data), TypeError);
 });
 
-test("text of any length and alphabet is UTF-8", () => {
+test("text of any length and alphabet is hashed as UTF-8", () => {
   const keys = ["", "é", "日本語", "🌸", "a".repeat(127) + "é", "x".repeat(5000), "é".repeat(3000), "﻿mark"];
   const filter = open(build(keys.map((key) => new TextEncoder().encode(key)), { keyKind: "unknown" }));
   assert.ok(filter.hasAll(keys).every(Boolean));
 });
 
-test("digests of an application need the name of its function", () => {
+test("filters with an application hash need its name", () => {
   const bytes = readFile(`${GOLDEN}/application-blocked.bloom`);
   assert.throws(() => open(bytes), { code: "BLOOMFILE_EHASH" });
   const filter = open(bytes, { applications: true });
@@ -95,7 +95,7 @@ test("digests of an application need the name of its function", () => {
   assert.equal(other.error.code, "BLOOMFILE_EPAGE", "a key in place of a digest does not hide damage");
 });
 
-test("a wrong name makes all lookups maybe, also in a filter of hash_id 1", () => {
+test("a wrong hash name makes every lookup answer maybe, also for hash_id 1", () => {
   const filter = golden("blocked-file");
   assert.throws(() => filter.nameHash(1, 0n), { code: "BLOOMFILE_ESELFTEST" });
   assert.equal(filter.has("certainly absent"), true);
@@ -103,13 +103,13 @@ test("a wrong name makes all lookups maybe, also in a filter of hash_id 1", () =
   assert.equal(filter.has("certainly absent"), false);
 });
 
-test("the sum of a series and the range of a slice are in info", () => {
+test("info has the sum of a series and the range of a slice", () => {
   const series = golden("series-3").info;
   assert.deepEqual([series.series, series.layers.length, series.n, series.m], [true, 3, 40, 1536]);
   assert.deepEqual(golden("slice-middle").info.slice, { firstBlock: 64, blocks: 64, wholeBlocks: 150 });
 });
 
-test("examine counts the ones of the header, and judges the rate", () => {
+test("examine compares the count of ones with the header and judges the rate", () => {
   const filter = open(build(Array.from({ length: 5000 }, (_, i) => i), { fpr: 0.01 })), found = filter.examine();
   assert.equal(found.verdict, "healthy");
   assert.equal(found.layers[0].ones, filter.info.ones);
@@ -120,7 +120,7 @@ test("examine counts the ones of the header, and judges the rate", () => {
   assert.equal(open(many).examine().verdict, "too many keys");
 });
 
-test("a fold plan names factors that fold", () => {
+test("every factor of a fold plan folds", () => {
   const filter = open(build(["a", "b"], { m: 51200, k: 4 }));
   const plan = foldPlan(filter.info);
   assert.deepEqual(plan.map(({ factor }) => factor), [1, 2, 4, 5, 10, 20, 25, 50, 100]);

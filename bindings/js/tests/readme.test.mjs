@@ -20,7 +20,7 @@ function checked(source) {
     .replace(/^(?!const)(.*); \/\/ ([^:\n]+).*$/gm, "assert.deepEqual($1, $2); state.checked++;");
 }
 
-test("the first lines of the README do what they say", async (t) => {
+test("the first example of the README runs as shown", async (t) => {
   const image = build(["apple", "pear"], { fpr: 0.0001 });
   const server = createServer((request, response) => {
     const [first, last] = /bytes=(\d+)-(\d+)/.exec(request.headers.range).slice(1).map(Number);
@@ -36,7 +36,7 @@ test("the first lines of the README do what they say", async (t) => {
   assert.equal(state.checked, 5);
 });
 
-test("the version is the project's", () => {
+test("the version matches the project", () => {
   const version = /version: '([^']*)'/.exec(MESON)[1];
   assert.equal(JSON.parse(readFileSync(fileURLToPath(new URL("../package.json", import.meta.url)), "utf8")).version, version);
 });

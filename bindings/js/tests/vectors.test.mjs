@@ -110,7 +110,7 @@ const exact = ({ kind, input }) => kind !== "positions" || BigInt(/m=(\d+)/.exec
 
 for (const row of table(VECTORS)) {
   if (!(row.kind in ANSWERS || row.kind === "rate") || !exact(row)) continue;
-  test(`${row.kind} ${row.layout} ${row.input}`, () => checkRow(row));
+  test(`${row.kind} ${row.layout} ${row.input} matches the vector`, () => checkRow(row));
 }
 
 const sectionFour = () =>
@@ -145,7 +145,7 @@ for (const { kind, input, answer } of table(VECTORS)) {
   });
 }
 
-test("folding a vector's body gives the body of the smaller filter", () => {
+test("folding the body of a vector gives the body of the smaller filter", () => {
   const wide = open(image("blocked", { m: "61440", k: "7", seed: "0000000000000000", header_size: "512", keys: "2000" }));
   assert.equal(body(fold(wide, 5)), "7e582126 8329 0");
 });

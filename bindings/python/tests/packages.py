@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
         run(PYTHON, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel, cwd=self.folder)
         return python
 
-    def test_archive(self):
+    def test_archive_contains_exactly_the_tree_and_the_library(self):
         with tarfile.open(self.archive) as archive:
             names = {name.partition("/")[2] for name in archive.getnames()}
         tree = {path.relative_to(SOURCE / "bindings/python").as_posix() for pattern in (
@@ -103,7 +103,7 @@ class Packages(unittest.TestCase):
         self.assertLess(self.archive.stat().st_size, ARCHIVE_MOST)
         self.assertEqual((self.unpacked("read") / "LICENSE").read_text(), (SOURCE / "LICENSE").read_text())
 
-    def test_wheel(self):
+    def test_wheel_contains_exactly_the_package(self):
         self.assertRegex(self.wheel.name, rf"^bloomfile-{re.escape(VERSION)}-cp311-abi3-linux_\w+\.whl$")
         self.assertLess(self.wheel.stat().st_size, WHEEL_MOST)
         names = [set(zipfile.ZipFile(wheel).namelist()) for wheel in (self.wheel, self.of_tree)]
@@ -115,7 +115,7 @@ class Packages(unittest.TestCase):
                          package | {"bloomfile/_core.abi3.so"})
         self.assertIn("LICENSE", {pathlib.PurePath(name).name for name in names[0]})
 
-    def test_metadata(self):
+    def test_metadata_has_name_licence_extras_and_links(self):
         with zipfile.ZipFile(self.wheel) as wheel:
             metadata = email.message_from_bytes(wheel.read(f"bloomfile-{VERSION}.dist-info/METADATA"))
         self.assertEqual((metadata["Name"], metadata["License"] or metadata["License-Expression"]), ("bloomfile", "MIT"))
@@ -135,7 +135,7 @@ class Packages(unittest.TestCase):
                            for heading in re.findall(r"^#+ (.*)$", (SOURCE / page).read_text(encoding="utf-8"), re.MULTILINE)}
                 self.assertIn(part, anchors, link)
 
-    def test_symbols(self):
+    def test_extension_exports_only_its_init_function(self):
         """Another copy of the library in the same process does not meet this one."""
         with zipfile.ZipFile(self.wheel) as wheel:
             core = wheel.extract("bloomfile/_core.abi3.so", self.folder / "core")
@@ -145,7 +145,7 @@ class Packages(unittest.TestCase):
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", core, cwd=self.folder)))
         self.assertLessEqual(needed - {name for name in needed if name.startswith("ld-linux")}, NEEDED)
 
-    def test_sources_are_those_of_meson(self):
+    def test_sources_equal_those_of_meson(self):
         targets = json.loads((BUILD / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
         sources = next(target for target in targets if target["name"] == "bloomfile-internal")["target_sources"]
         meson = {pathlib.Path(path).relative_to(SOURCE / "lib").with_suffix(".o").as_posix()
@@ -154,7 +154,7 @@ class Packages(unittest.TestCase):
                     if "/tree/lib/" in path.as_posix()}
         self.assertEqual(compiled, meson)
 
-    def test_in_clean_environments(self):
+    def test_all_tests_pass_in_clean_environments(self):
         """All tests, and with other interpreters of the same binary interface the shortest."""
         tests = self.unpacked("tests") / "tests"
         for wheel in self.wheel, self.of_tree:
@@ -177,7 +177,7 @@ class Packages(unittest.TestCase):
                       "assert 'a' in f and b'b' in f and not sum(f.contains_many(list('defghij'))), f\nprint(sys.version)",
                       cwd=folder))
 
-    def test_library_in_a_folder_of_its_own(self):
+    def test_extension_finds_a_library_in_a_private_folder(self):
         """The extension finds it again, as pkg-config did; nothing is noted down of folders where all is found."""
         private = self.folder / "private"
         private.mkdir()
@@ -195,7 +195,7 @@ class Packages(unittest.TestCase):
             core = wheel.extract("bloomfile/_core.abi3.so", private / "core")
         self.assertNotIn("runpath", run("readelf", "-d", core, cwd=private))
 
-    def test_what_is_missing(self):
+    def test_missing_compiler_and_headers_are_named_with_their_packages(self):
         for how, said in (
                 ({"CFLAGS": "-include /nonexistent.h"}, r"needs Python\.h, libdeflate\.h, xxhash\.h 0"
                  r"\.8 or newer, which are not there.*\n +apt-get install python3-dev libdeflate-dev libxxhash-dev"),

@@ -61,7 +61,7 @@ class Lists(Case):
         out = bytearray(3)
         self.assertIs(self.f.contains_many(KEYS, out=out), out)
 
-    def test_items_are_bools(self):
+    def test_items_are_true_or_false(self):
         m = self.m
         self.assertEqual([*m], [True, False, True])
         self.assertTrue(all(type(answer) is bool for answer in m))
@@ -79,11 +79,11 @@ class Lists(Case):
         self.assertIsInstance(m, collections.abc.Sequence)
         self.assertRaisesRegex(TypeError, "numpy.asarray", m.sum, axis=0)
 
-    def test_they_are_neither_true_nor_false(self):
+    def test_answers_have_no_truth_value(self):
         for m in self.m, self.m[:1], self.m[:0]:
             self.assertRaisesRegex(ValueError, "any\\(\\), all\\(\\) or len", bool, m)
 
-    def test_they_do_not_change(self):
+    def test_answers_are_immutable(self):
         with self.assertRaises(TypeError):
             self.m[0] = True
         with self.assertRaises(AttributeError):
@@ -91,7 +91,7 @@ class Lists(Case):
         self.assertTrue(memoryview(self.m).readonly)
         self.assertRaises(TypeError, hash, self.m)
 
-    def test_logic(self):
+    def test_operators_follow_three_valued_logic(self):
         """Three-valued, as in Arrow, polars and pandas."""
         pairs = list(itertools.product(STATES, STATES))
         a, b = (Answers([pair[i] for pair in pairs]) for i in (0, 1))
@@ -106,7 +106,7 @@ class Lists(Case):
         for wrong in 1, True, [True] * 3, b"\1\1\1":
             self.assertRaises(TypeError, lambda: self.m & wrong)
 
-    def test_equality_is_of_all(self):
+    def test_equality_compares_all_answers(self):
         m = self.m
         for same in [True, False, True], (True, False, True), b"\1\0\1", bytearray(b"\1\0\1"), Answers(m), Answers([True, False, True]):
             self.assertTrue(m == same and not m != same)
@@ -115,13 +115,13 @@ class Lists(Case):
         self.assertNotEqual(Answers([True, None]), b"\1\0")
         self.assertRaises(TypeError, lambda: m < m)
 
-    def test_repr(self):
+    def test_repr_shows_answers_and_abbreviates_long_lists(self):
         self.assertEqual(repr(self.m), "Answers([True, False, True])")
         self.assertEqual(repr(Answers([None] * 10)), f"Answers({[None] * 10})")
         self.assertEqual(repr(Answers([True, False] * 500)),
                          "Answers([True, False, True, False, True, False, True, False, True, False, ...], 500 of 1000 True)")
 
-    def test_made_of_a_list_and_pickled(self):
+    def test_answers_are_made_from_lists_and_pickled(self):
         for values in [], [True], [True, False, None], [False] * 1000:
             m = Answers(values)
             for same in m, Answers(m), Answers(iter(values)), pickle.loads(pickle.dumps(m)), copy.copy(m), copy.deepcopy(m):
@@ -132,7 +132,7 @@ class Lists(Case):
             self.assertRaisesRegex(TypeError, "True, False or None", Answers, wrong)
         self.assertRaises(TypeError, Answers, 5)
 
-    def test_nulls(self):
+    def test_nulls_are_counted_found_and_filled(self):
         m = Answers([True, None, False])
         self.assertEqual((m.null_count, self.m.null_count), (1, 0))
         self.assertEqual(m.is_null(), [False, True, False])
@@ -148,7 +148,7 @@ class Lists(Case):
 
 
 class Buffers(Case):
-    def test_buffer(self):
+    def test_answers_expose_a_read_only_bool_buffer(self):
         m = self.build(["a", "b"], 1e-6).contains_many(KEYS)
         view = memoryview(m)
         self.assertEqual((view.format, view.itemsize, view.ndim, view.shape, view.nbytes), ("?", 1, 1, (3,), 3))
@@ -157,7 +157,7 @@ class Buffers(Case):
         del m
         self.assertEqual(view.tolist(), [True, False, True])
 
-    def test_arrow(self):
+    def test_answers_export_arrow_capsules(self):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         for values in [], [True], [None], [True, False, None] * 10, [True] * 8 + [False]:
@@ -184,7 +184,7 @@ class Frames(Case):
         self.numbers = self.build(range(10), 1e-6, path=self.folder / "numbers.bloom")
 
     @unittest.skipUnless(numpy, "needs NumPy")
-    def test_numpy(self):
+    def test_answers_are_numpy_masks_without_a_copy(self):
         array, m = numpy.array([10, 20, 30]), self.m
         self.assertEqual(array[m].tolist(), [10, 30])
         self.assertEqual(array[~m].tolist(), [20])
@@ -203,7 +203,7 @@ class Frames(Case):
             self.assertRaisesRegex(ValueError, "fill_null", use, self.nulls)
 
     @unittest.skipUnless(pandas, "needs pandas")
-    def test_pandas_masks(self):
+    def test_answers_are_masks_of_pandas_frames(self):
         frame, m = pandas.DataFrame({"url": KEYS, "n": [1, 2, 3]}), self.m
         for rows in (frame[m], frame.loc[m], frame.loc[m, :], frame.iloc[m], frame[~~m], frame.dropna()[m],
                      frame[m.to_numpy()], frame[m.to_pandas()]):
@@ -228,7 +228,7 @@ class Frames(Case):
         self.assertRaises((IndexError, ValueError), lambda: frame[m[1:]])
 
     @unittest.skipUnless(pandas, "needs pandas")
-    def test_pandas_nulls(self):
+    def test_nulls_do_not_select_pandas_rows(self):
         frame = pandas.DataFrame({"n": [1, 2, 3]})
         for select, rows in (self.nulls, [1]), (~self.nulls, [3]), (self.nulls.fill_null(True), [1, 2]), (self.nulls.is_null(), [2]):
             self.assertEqual(frame[select].n.tolist(), rows)
@@ -240,14 +240,14 @@ class Frames(Case):
         self.assertEqual((str(array.dtype), array[0], array[1] is pandas.NA, array[2]), ("boolean", True, True, False))
 
     @unittest.skipUnless(pandas, "needs pandas")
-    def test_masks_without_nulls_and_masked_arrays(self):
+    def test_masked_arrays_are_refused_and_masks_without_nulls_accepted(self):
         whole = pandas.Series([1, 2], dtype="Int64")
         self.assertEqual(list(bloomfile.hash_many(whole)), list(bloomfile.hash_many([1, 2])))
         with self.assertRaisesRegex(TypeError, "compressed"):
             bloomfile.Builder().add_many(numpy.ma.array([1, 2], mask=[0, 1]))
 
     @unittest.skipUnless(pandas, "needs pandas")
-    def test_pandas_columns(self):
+    def test_pandas_columns_of_keys_are_looked_up(self):
         missing = [True, False, None]
         for column in (pandas.Series(["a", "x", None]), pandas.Series(["a", "x", float("nan")], dtype=object),
                        pandas.Series(["a", "x", pandas.NA], dtype="string"), pandas.Series(["a", "x", None], dtype="category"),
@@ -271,7 +271,7 @@ class Frames(Case):
         self.assertRaises(bloomfile.errors.EKEYKIND, self.f.contains_many, pandas.Series([1]))
 
     @unittest.skipUnless(pandas, "needs pandas")
-    def test_pandas_columns_that_are_refused_name_the_cast(self):
+    def test_refused_pandas_columns_name_the_cast(self):
         times = pandas.to_datetime(["2026-11-30"])
         for column, words in ((pandas.Series([1.0]), "float64.*astype.'int64'"), (pandas.Series([1, None]), "float64.*'Int64'"),
                               (pandas.Series([1.0], dtype="Float64"), "Float64.*astype.'int64'"), (pandas.Series([True]), "bool.*'int8'"),
@@ -287,7 +287,7 @@ class Frames(Case):
                 self.assertEqual(out, b"\1" * len(column))
 
     @unittest.skipUnless(numpy, "needs NumPy")
-    def test_numpy_columns(self):
+    def test_numpy_columns_of_keys_are_looked_up(self):
         objects = numpy.array(KEYS, dtype=object)
         for array in objects, numpy.array(KEYS), numpy.array([k.encode() for k in KEYS]), numpy.repeat(objects, 2)[::2], objects[::-1]:
             self.assertEqual(self.f.contains_many(array), [True, False, True])
@@ -304,7 +304,7 @@ class Frames(Case):
                                    self.f.contains_many, array)
 
     @unittest.skipUnless(polars, "needs polars")
-    def test_polars(self):
+    def test_polars_columns_and_masks_work(self):
         frame, m = polars.DataFrame({"url": KEYS, "n": [1, 2, 3]}), self.f.contains_many(polars.Series(KEYS))
         self.assertEqual(m, [True, False, True])
         self.assertEqual(frame.filter(m)["n"].to_list(), [1, 3])
@@ -326,7 +326,7 @@ class Frames(Case):
         self.assertRaisesRegex(TypeError, "pass one column", self.f.contains_many, frame)
 
     @unittest.skipUnless(pyarrow, "needs pyarrow")
-    def test_arrow(self):
+    def test_pyarrow_tables_and_masks_work(self):
         table, m = pyarrow.table({"url": KEYS, "n": [1, 2, 3]}), self.m
         self.assertEqual(table.filter(pyarrow.array(m))["n"].to_pylist(), [1, 3])
         self.assertEqual(pyarrow.array(self.nulls).to_pylist(), [True, None, False])

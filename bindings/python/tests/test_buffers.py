@@ -30,7 +30,7 @@ class Keys(Case):
         super().setUp()
         self.f = self.build(["a", "ä", b"\xff", b""])
 
-    def test_str_is_its_utf_8(self):
+    def test_str_is_hashed_as_utf_8(self):
         f = self.f
         for key in "a", b"a", bytearray(b"a"), memoryview(b"a"), "ä", "ä".encode(), b"\xff", b"", "", memoryview(b""):
             with self.subTest(key):
@@ -39,7 +39,7 @@ class Keys(Case):
         self.assertFalse("ÿ" in f)
         self.assertFalse("a\0" in f)
 
-    def test_subclasses_of_str_and_bytes(self):
+    def test_subclasses_of_str_and_bytes_are_keys(self):
         class Text(str):
             pass
 
@@ -47,14 +47,14 @@ class Keys(Case):
             pass
         self.assertTrue(Text("ä") in self.f and Bytes(b"\xff") in self.f)
 
-    def test_a_str_without_utf_8_says_what_to_do(self):
+    def test_str_without_utf_8_names_the_remedy(self):
         for use in (lambda: "\udcff" in self.f, lambda: self.f.contains_many(["a", "\udcff"]),
                     lambda: bloomfile.hash("\udcff"), lambda: bloomfile.Builder().add("\udcff")):
             with self.assertRaises(UnicodeEncodeError) as raised:
                 use()
             self.assertIn("os.fsencode()", raised.exception.__notes__[0])
 
-    def test_what_is_no_key(self):
+    def test_values_that_are_not_keys_are_refused(self):
         numbers = [(numpy.float64(5), "float64"), (numpy.bool_(True), "bool"), (numpy.datetime64("2026-11-23"), "datetime64"),
                    (numpy.zeros(2), "contiguous bytes")] if numpy else []
         for key, words in [*numbers, (True, "str, bytes or an integer, not <class 'bool'>"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
@@ -71,7 +71,7 @@ class Keys(Case):
         for digest in -1, 1 << 64:
             self.assertRaises(OverflowError, self.f.contains_digest, digest)
 
-    def test_one_key_is_not_many(self):
+    def test_single_key_is_refused_in_place_of_a_list(self):
         for key in "abc", b"abc", bytearray(b"abc"), memoryview(b"abc"):
             with self.assertRaisesRegex(TypeError, "put it into a list"):
                 self.f.contains_many(key)
@@ -80,7 +80,7 @@ class Keys(Case):
 
 
 class Iterables(Case):
-    def test_every_kind_of_iterable(self):
+    def test_keys_come_from_any_iterable(self):
         f = self.build(KEYS)
         asked = KEYS[:3] + ["absent"]
         for keys in asked, tuple(asked), iter(asked), dict.fromkeys(asked), (key for key in asked), map(str, asked):
@@ -89,13 +89,13 @@ class Iterables(Case):
         for nothing in [], (), iter(()), {}:
             self.assertEqual(f.contains_many(nothing), b"")
 
-    def test_many_chunks(self):
+    def test_keys_of_many_chunks_are_answered(self):
         keys = [str(i) for i in range(200_000)]
         f = self.build(keys[::2], 1e-6)
         for asked in keys, tuple(keys), iter(keys):
             self.assertEqual(f.contains_many(asked), b"\1\0" * 100_000)
 
-    def test_an_exception_of_the_iterator_arrives(self):
+    def test_exception_of_the_iterator_is_raised(self):
         def keys():
             yield "a"
             raise LookupError("no more")
@@ -104,7 +104,7 @@ class Iterables(Case):
             with self.assertRaisesRegex(LookupError, "no more"):
                 use(keys())
 
-    def test_a_list_that_changes_is_noticed(self):
+    def test_list_that_changes_during_the_call_is_an_error(self):
         f = self.build()
         keys = ["a"] * 10
 
@@ -121,7 +121,7 @@ class Iterables(Case):
             with self.assertRaises(RuntimeError):
                 f.contains_many(keys)
 
-    def test_a_filter_closed_by_the_iterator(self):
+    def test_filter_closed_by_the_iterator_raises(self):
         f = self.build()
 
         def keys():
@@ -130,7 +130,7 @@ class Iterables(Case):
             yield "b"
         self.assertRaises(ValueError, f.contains_many, keys())
 
-    def test_the_list_may_hold_itself(self):
+    def test_list_that_contains_itself_is_refused(self):
         keys = ["a"]
         keys.append(keys)
         self.assertRaises(TypeError, self.build().contains_many, keys)
@@ -142,7 +142,7 @@ class Digests(Case):
         self.f = self.build(KEYS, 1e-6, seed=7)
         self.digests = bloomfile.hash_many([*KEYS[:3], "absent"], 7)
 
-    def test_forms(self):
+    def test_digests_come_from_any_buffer_of_8_byte_items(self):
         self.assertEqual(self.digests, b"".join(bloomfile.hash(key, 7).to_bytes(8, sys.byteorder)
                                                 for key in [*KEYS[:3], "absent"]))
         d = self.digests
@@ -155,10 +155,10 @@ class Digests(Case):
                 self.assertEqual(self.f.contains_digests(form), b"\1\1\1\0")
         self.assertEqual(self.f.contains_digests(b""), b"")
 
-    def test_of_another_seed_they_are_others(self):
+    def test_digests_depend_on_the_seed(self):
         self.assertEqual(sum(self.f.contains_digests(bloomfile.hash_many(KEYS, 8))), 0)
 
-    def test_other_items_are_refused(self):
+    def test_items_that_are_not_digests_are_refused(self):
         swapped = ctypes.c_uint64.__ctype_be__ if sys.byteorder == "little" else ctypes.c_uint64.__ctype_le__
         for form in (array.array("q", [1]), array.array("I", [1, 2]), array.array("d", [1.0]), (swapped * 2)(1, 2),
                      (ctypes.c_char_p * 1)(), (ctypes.c_bool * 8)()):
@@ -171,7 +171,7 @@ class Digests(Case):
             with self.subTest(form), self.assertRaises(TypeError):
                 self.f.contains_digests(form)
 
-    def test_large_and_unaligned(self):
+    def test_large_and_unaligned_digests_are_looked_up(self):
         digests = bloomfile.hash_many(KEYS, 7) * 20_000
         shifted = memoryview(b"." + digests)[1:]
         self.assertEqual(self.f.contains_digests(digests), b"\1" * 6_000_000)
@@ -179,7 +179,7 @@ class Digests(Case):
 
 
 class Records(Case):
-    def test_forms(self):
+    def test_records_come_from_any_buffer_of_their_size(self):
         records = [bytes([i]) * 6 for i in range(200)]
         data = b"".join(records)
         f = self.build(records, 1e-6)
@@ -197,7 +197,7 @@ class Records(Case):
         self.assertEqual(f.contains_records(b"\xff" * 6 + data[:6], 6), b"\0\1")
         self.assertEqual(f.contains_records(b"", 4), b"")
 
-    def test_numbers_are_their_little_endian_bytes(self):
+    def test_numbers_are_hashed_as_little_endian_bytes(self):
         f = self.build(range(100), 1e-6)
         if sys.byteorder == "little":
             self.assertEqual(f.contains_records(array.array("q", range(100))), b"\1" * 100)
@@ -209,7 +209,7 @@ class Records(Case):
             with self.assertRaisesRegex(TypeError, "big-endian"):
                 f.contains_records(numpy.arange(100, dtype=">i8"))
 
-    def test_items_whose_bytes_are_not_their_value(self):
+    def test_items_with_padding_are_refused(self):
         class Padded(ctypes.Structure):
             _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
 
@@ -239,7 +239,7 @@ class Records(Case):
                 with self.subTest(form), self.assertRaises(ValueError):
                     f.contains_records(form)
 
-    def test_sizes_that_do_not_fit(self):
+    def test_wrong_record_sizes_are_refused(self):
         f = self.build()
         self.assertRaisesRegex(TypeError, "set the size.*contains_many.*add_many", f.contains_records, b"abc")
         for size in 0, -1, 2, 4:
@@ -256,7 +256,7 @@ class Arrow(Case):
         self.asked = [*KEYS[:60], "absent", ""]
         self.expected = b"\1" * 60 + b"\0\0"
 
-    def test_offsets_and_data(self):
+    def test_arrow_offsets_and_data_are_looked_up(self):
         data = "".join(self.asked).encode()
         offsets = [0]
         for key in self.asked:
@@ -276,7 +276,7 @@ class Arrow(Case):
         self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), array.array("i", [1]))
         self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), "a")
 
-    def test_spans(self):
+    def test_spans_are_added_and_looked_up(self):
         text = b"ACGTACGGTA"
         starts = array.array("q", range(len(text) - 2))
         ends = array.array("Q", (start + 3 for start in starts))
@@ -303,7 +303,7 @@ class Arrow(Case):
         self.assertRaisesRegex(TypeError, "'out'", builder.add_spans, text, starts, ends, out=out)
         self.assertRaisesRegex(ValueError, "overlaps", live.contains_spans, text, starts, starts, out=memoryview(starts).cast("B")[:8])
 
-    def test_arrays_of_every_format(self):
+    def test_arrow_arrays_of_every_string_format_are_looked_up(self):
         for fmt in "u", "U", "z", "Z", "vu", "vz":
             with self.subTest(fmt):
                 self.assertEqual(self.f.contains_many(layout(self.asked, fmt)), self.expected)
@@ -318,7 +318,7 @@ class Arrow(Case):
         self.assertEqual(g.contains_many(layout([b"abc", b"def", b"ghi"], "w:3")), b"\1\1\0")
         self.assertEqual(g.contains_many(Made("u", 0, [None, None, None])), b"")
 
-    def test_streams(self):
+    def test_arrow_streams_are_looked_up_and_released(self):
         stream = MadeStream([layout(KEYS[:30], "u"), layout([], "u"), layout(["absent"], "u"), layout(KEYS[30:], "u")])
         self.assertEqual(self.f.contains_many(stream), b"\1" * 30 + b"\0" + b"\1" * 270)
         self.assertEqual(stream.released, 4)
@@ -329,7 +329,7 @@ class Arrow(Case):
         self.assertEqual(self.f.contains_many(stream), [True] * 31 + [None] * 29)
         self.assertEqual(stream.released, 2)
 
-    def test_a_capsule_gives_its_keys_once(self):
+    def test_capsule_is_consumed_once(self):
         """One that was moved or released before has none. Another consumer empties it as this one does."""
 
         class Same:
@@ -355,7 +355,7 @@ class Arrow(Case):
             getattr(moved, struct).release = None
             self.assertRaisesRegex(ValueError, "consumed or released", self.f.contains_many, same)
 
-    def test_what_is_moved_out_of_a_capsule_is_released(self):
+    def test_contents_of_a_capsule_are_released(self):
         integers = Made("i", 1, [None, bytes(4)])
         for made in layout(KEYS, "u"), integers, MadeStream([layout(KEYS, "u"), layout(KEYS, "z")]), MadeStream([integers]):
             for out in None, bytearray(2), bytearray(600):
@@ -363,7 +363,7 @@ class Arrow(Case):
                     self.f.contains_many(made, out=out)
                 self.assertEqual(made.lent, 0)
 
-    def test_a_null_is_never_added_and_its_answer_is_null(self):
+    def test_null_is_never_added_and_answers_null(self):
         for null_count in -1, 1:
             a = layout(["a", "b", "c"], "u", b"\5", null_count=null_count)
             live, builder = bloomfile.Filter.memory(9, 1e-6), bloomfile.Builder(1e-6)
@@ -385,13 +385,13 @@ class Arrow(Case):
         self.assertEqual(self.f.contains_many(Made("n", 2, [])), [None, None])
         self.assertRaisesRegex(ValueError, "does not say which", self.f.contains_many, layout(["a"], "u", null_count=1))
 
-    def test_what_lies_in_a_null_is_not_read(self):
+    def test_bytes_of_a_null_are_not_read(self):
         wild = struct.pack("<i4sii", 20, b"abcd", 99, 7)
         short = struct.pack("<i12s", 5, b"key 0")
         self.assertEqual(self.f.contains_many(Made("vu", 3, [b"\5", short + wild + short, struct.pack("<q", 0)], null_count=1)),
                          [False, None, False])
 
-    def test_many_nulls(self):
+    def test_nulls_at_any_place_answer_null(self):
         """More keys than are looked up at a time, with nulls at every place."""
         for step in 1, 2, 3, 1000, 4096, 9999:
             keys = [f"key {i}" for i in range(10_000)]
@@ -405,7 +405,7 @@ class Arrow(Case):
             self.assertEqual(live.contains_many(layout(keys, "u", bytes(valid), null_count=-1)), expected)
             self.assertEqual(sum(live.contains_many(keys)), expected.count(True))
 
-    def test_an_error_counts_the_keys_and_nulls_before_it(self):
+    def test_error_reports_the_rows_done_including_nulls(self):
         live = bloomfile.Filter.memory(1000, 1e-9)
         keys = [f"key {i}" for i in range(5000)]
         valid = bytes([0b10101010]) * 625
@@ -415,7 +415,7 @@ class Arrow(Case):
         self.assertEqual(live.contains_many(keys[:done]).sum(), done // 2)
         self.assertFalse(all(live.contains_many(keys[done + 1::2])))
 
-    def test_what_contradicts_itself(self):
+    def test_contradictory_arrow_arrays_are_refused(self):
         for fmt in "I", "L", "g", "b", "+l", "+s", "w:0", "w:", "w:99999999999999999999999", "tdD", "":
             with self.subTest(fmt), self.assertRaisesRegex((TypeError, ValueError), "strings, binary or integers|contradicts"):
                 bloomfile.hash_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt in "gb+l+s" else [None]))
@@ -435,7 +435,7 @@ class Arrow(Case):
             with self.subTest((size, part, place)), self.assertRaises(ValueError):
                 self.f.contains_many(a)
 
-    def test_objects_that_only_look_like_arrow(self):
+    def test_objects_with_invalid_arrow_capsules_are_refused(self):
         class Lies:
             def __init__(self, value):
                 self.value = value
@@ -454,7 +454,7 @@ class Arrow(Case):
         self.assertEqual(self.f.contains_many(Lies(ImportError())), b"\0")
 
     @unittest.skipUnless(pyarrow, "pyarrow is not here")
-    def test_pyarrow(self):
+    def test_pyarrow_arrays_of_every_string_type_are_looked_up(self):
         for kind in pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.string_view():
             a = pyarrow.array(self.asked, kind)
             self.assertEqual(self.f.contains_many(a), self.expected)
@@ -486,7 +486,7 @@ class Answers(Case):
                 lambda out: f.contains_many(layout(self.asked, "u"), out=out),
                 lambda out: f.contains_many(MadeStream([layout(self.asked, "u")]), out=out)]
 
-    def test_every_kind_of_out(self):
+    def test_out_may_be_any_writable_byte_buffer(self):
         for ask in self.ways(self.f):
             outs = [bytearray(3), array.array("B", bytes(3)), memoryview(bytearray(3)), (ctypes.c_bool * 3)(),
                     memoryview(bytearray(5))[1:4]]
@@ -497,7 +497,7 @@ class Answers(Case):
                     self.assertIs(ask(out), out)
                     self.assertEqual(bytes(out), b"\1\0\1")
 
-    def test_out_that_does_not_fit(self):
+    def test_out_of_a_wrong_size_or_type_is_refused(self):
         for ask in self.ways(self.f):
             for size in 0, 2, 4:
                 self.assertRaises(ValueError, ask, bytearray(size))
@@ -508,7 +508,7 @@ class Answers(Case):
                 self.assertRaises(BufferError, ask, out)
             self.assertRaises(TypeError, ask, [0, 0, 0])
 
-    def test_nothing_is_added_where_answers_have_no_room(self):
+    def test_no_key_is_added_if_out_is_too_small(self):
         f = self.live()
         digests = bloomfile.hash_many(self.asked)
         for add in (lambda out: f.add_many(self.asked, out=out), lambda out: f.add_digests(digests, out=out),
@@ -586,14 +586,14 @@ class Answers(Case):
                                   ("records", [data, size]), ("arrow", [ends, data])]:
             yield "a closed filter", shut, method, arguments, 0, ValueError
 
-    def test_keys_without_an_answer_may_be_there(self):
+    def test_unanswered_lookups_are_maybe_in_out(self):
         for what, f, method, arguments, answered, error in self.failing():
             with self.subTest(what, method=method):
                 out = bytearray(50_000)
                 self.assertRaises(error, getattr(f, "contains_" + method), *arguments, out=out)
                 self.assertEqual((out.count(0), out.count(0, 0, answered), out.count(1)), (answered, answered, 50_000 - answered))
 
-    def test_keys_without_an_answer_are_new(self):
+    def test_unanswered_adds_are_new_in_out(self):
         for what, f, method, arguments, answered, error in self.failing():
             if f is self.f:
                 f = bloomfile.Filter.memory(50_000, 1e-6)
@@ -603,7 +603,7 @@ class Answers(Case):
                     self.assertRaises(error, getattr(f, "add_" + method), *arguments, out=out)
                     self.assertEqual((out.count(0), out.count(0, 0, answered), out.count(1)), (answered, answered, 50_000 - answered))
 
-    def test_arguments_that_are_refused_leave_out_as_it_was(self):
+    def test_refused_arguments_leave_out_unchanged(self):
         for method, arguments in [("many", ["abc"]), ("many", [["a"]]), ("digests", [b"1234567"]), ("records", [b"abc", 2]),
                                   ("digests", [bytes(16)]), ("arrow", [array.array("H", [0, 1]), b"a"])]:
             with self.subTest(method):
@@ -614,18 +614,18 @@ class Answers(Case):
         self.assertRaises(TypeError, self.f.contains_many, out, out=out)
         self.assertEqual(out, b"???")
 
-    def test_digests_that_were_not_made_stay_as_they_were(self):
+    def test_failed_hash_many_leaves_out_unchanged(self):
         out = array.array("Q", [7] * 3)
         self.assertRaises(TypeError, bloomfile.hash_many, ["a", "b", 5.0], out=out)
         self.assertEqual(out.tolist(), [7] * 3)
 
-    def test_an_out_of_the_wrong_size_is_an_error_that_says_why(self):
+    def test_error_names_the_size_that_out_needs(self):
         for keys in ["a"], iter(["a"]):
             self.assertRaisesRegex(ValueError, "9 bytes, not a multiple of 8", bloomfile.hash_many, keys, out=bytearray(9))
         for keys in ["a"], iter(["a"]):
             self.assertRaisesRegex(ValueError, "room for 2 answers.* 1 key", bloomfile.hash_many, keys, out=bytearray(16))
 
-    def test_hash_many(self):
+    def test_hash_many_equals_hash_of_each_key(self):
         expected = array.array("Q", [bloomfile.hash(key, 3) for key in self.asked])
         self.assertEqual(bloomfile.hash_many(self.asked, 3), expected.tobytes())
         self.assertEqual(bloomfile.hash_many(iter(self.asked), seed=3), expected.tobytes())

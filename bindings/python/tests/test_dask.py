@@ -109,7 +109,7 @@ class Threads(DaskCase):
         super().setUp()
         self.bag = dask.bag.from_delayed([dask.delayed(partition)(i) for i in range(6)])
 
-    def test_the_bytes_of_one_build(self):
+    def test_build_equals_that_of_bfcreate(self):
         for options, params in (
                 ([], {}), (["-n", "50k"], {"capacity": 50000}), (["-p", "0.0001", "--seed", "9"], {"fpr": 0.0001, "seed": 9}),
                 (["-n", "50k", "-k", "4", "--label", "x"], {"capacity": 50000, "hashes": 4, "label": "x"}),
@@ -121,7 +121,7 @@ class Threads(DaskCase):
                     self.assertEqual(self.path.read_bytes(), expected)
         self.assert_only("test.bloom", "tool.bloom")
 
-    def test_partitions_in_other_forms(self):
+    def test_partitions_may_be_delayed_values_or_lists(self):
         expected = self.by_tool()
         parts = [dask.delayed(partition)(i) for i in range(6)]
         for keys, column in (
@@ -132,14 +132,14 @@ class Threads(DaskCase):
                 self.make(keys, column=column, key_kind="text")
                 self.assertEqual(self.path.read_bytes(), expected)
 
-    def test_other_layouts_are_made_by_one_task(self):
+    def test_layouts_other_than_blocked_are_built_by_one_task(self):
         for layout in "classic", "counting", "ribbon":
             expected = self.by_tool("-l", layout, "-n", "50k")
             self.make(self.bag, capacity=50000, layout=layout)
             self.assertEqual(self.path.read_bytes(), expected)
             self.assertRaises(ValueError, self.make, self.bag, layout=layout, slices=2)
 
-    def test_few_chunks_for_many_partitions(self):
+    def test_partitions_share_chunks_beyond_a_limit(self):
         most, bloomfile.dask._MOST_CHUNKS = bloomfile.dask._MOST_CHUNKS, 7
         try:
             for params in {"capacity": 50000}, {}:
@@ -148,7 +148,7 @@ class Threads(DaskCase):
         finally:
             bloomfile.dask._MOST_CHUNKS = most
 
-    def test_keys_are_not_kept(self):
+    def test_tasks_pass_digests_instead_of_keys(self):
         """Only as digests: a partition is hashed and shared out in the task that makes it, where Dask's tasks are tuples."""
         ran = []
         with dask.callbacks.Callback(pretask=lambda key, *_: ran.append(key)):
@@ -156,7 +156,7 @@ class Threads(DaskCase):
         if int(dask.__version__.split(".")[0]) < 2024:
             self.assertEqual(len(ran), 6 + 6 * 4 + 6 + 1 + 4, ran)
 
-    def test_what_is_a_key(self):
+    def test_missing_values_are_not_keys(self):
         for kind, keys, other in (("text", ["text", "Käse", None, float("nan"), b"bytes"], "other"),
                                   ("integers", [None, 7, -1, float("nan"), 2**64 - 2], 8)):
             bag = dask.bag.from_sequence(keys, npartitions=2)
@@ -199,7 +199,7 @@ class Threads(DaskCase):
             self.assertIn("b\n", f)
             self.assertIn("a text\nof lines", f)
 
-    def test_what_is_refused_leaves_the_old_file(self):
+    def test_failed_build_leaves_the_old_file(self):
         old = self.by_tool("-n", "50k")
         self.path.write_bytes(old)
         broken = [dask.delayed(partition)(0), dask.delayed(fail)(1)]
@@ -216,13 +216,13 @@ class Threads(DaskCase):
         self.assertRaises(IsADirectoryError, bloomfile.dask.build, self.bag, self.folder, replace=True)
         self.assert_only("test.bloom", "tool.bloom")
 
-    def test_keys_that_get_lost_after_they_were_counted(self):
+    def test_keys_lost_after_the_count_are_an_error(self):
         with unittest.mock.patch.object(bloomfile.dask, "_count", lambda digests: 30001):
             self.assertRaisesRegex(RuntimeError, "keys were counted, and the slices have another number",
                                    bloomfile.dask.build, self.bag, self.path)
         self.assert_only()
 
-    def test_too_many_keys_are_told(self):
+    def test_build_over_capacity_is_refused(self):
         self.build(["old"])
         old = self.path.read_bytes()
         for slices in None, 1:
@@ -244,7 +244,7 @@ class Threads(DaskCase):
         with bloomfile.Filter(self.path) as f:
             self.assertEqual((f.info().keys, "a" in f), (0, False))
 
-    def test_asking_follows_the_file(self):
+    def test_lookups_follow_a_replaced_file(self):
         self.build(["a"])
         bag = dask.bag.from_sequence(["a", "b"], npartitions=2)
         with dask.config.set(scheduler="sync"):
@@ -259,7 +259,7 @@ class Threads(DaskCase):
             for keys in ["a"], "a", dask.delayed(["a"]):
                 self.assertRaises(TypeError, bloomfile.dask.contains, keys, self.path)
 
-    def test_damage_is_maybe(self):
+    def test_damaged_page_answers_maybe(self):
         self.build(KEYS).close()
         image = bytearray(self.path.read_bytes())
         image[5000] ^= 255
@@ -267,7 +267,7 @@ class Threads(DaskCase):
         with self.assertWarnsRegex(bloomfile.DamageWarning, "test.bloom.*page 0|test.bloom.*checksum"):
             self.assertTrue(all(bloomfile.dask.contains(self.bag, self.path).compute(scheduler="sync")))
 
-    def test_without_pandas(self):
+    def test_bags_work_without_pandas(self):
         code = """if True:
             import sys
             sys.modules["pandas"] = sys.modules["numpy"] = None
@@ -299,7 +299,7 @@ class Urls(DaskCase):
     def contents(self):
         return {name: self.storage.cat_file(name) for name in self.storage.store}
 
-    def test_the_bytes_of_one_build(self):
+    def test_build_at_a_url_equals_a_local_build(self):
         with bloomfile.build(self.path, KEYS) as one:
             sealed = pathlib.Path(one.path).read_bytes()
         self.path.unlink()
@@ -313,7 +313,7 @@ class Urls(DaskCase):
         self.assertTrue(all(bloomfile.dask.contains(self.bag, f"file://{self.folder}/local.bloom").compute()))
         self.assert_only("local.bloom")
 
-    def test_what_is_refused_leaves_the_old_file(self):
+    def test_failed_build_leaves_the_old_object(self):
         bloomfile.dask.build(self.bag, self.url).close()
         old = self.contents()
         none = dask.bag.from_sequence([], npartitions=1)
@@ -327,13 +327,13 @@ class Urls(DaskCase):
         self.assertRaisesRegex(ValueError, "names no file", bloomfile.dask.build, self.bag, "memory://shared/")
         self.assert_only()
 
-    def test_asking_follows_the_file(self):
+    def test_lookups_follow_a_replaced_object(self):
         keys = dask.bag.from_sequence(["a", "b"], npartitions=2)
         for key, expected in ("a", [True, False]), ("b", [False, True]):
             bloomfile.dask.build(dask.bag.from_sequence([key], npartitions=1), self.url, replace=True).close()
             self.assertEqual(bloomfile.dask.contains(keys, self.url).compute(), expected)
 
-    def test_without_fsspec(self):
+    def test_url_without_fsspec_names_the_package(self):
         with unittest.mock.patch.dict(sys.modules, {"fsspec.core": None}):
             for call in (bloomfile.dask.build, self.bag, self.url), (bloomfile.dask.contains, self.bag, self.url):
                 with self.assertRaisesRegex(ImportError, r"memory://shared/urls.bloom is a URL, and without fsspec .*pip install fsspec"):
@@ -361,7 +361,7 @@ class Columns(DaskCase):
         self.frame = dask.dataframe.from_pandas(frame, npartitions=5)
         self.enterContext(dask.config.set(scheduler="sync"))
 
-    def test_columns(self):
+    def test_columns_of_frames_are_built_and_looked_up(self):
         expected = self.by_tool()
         for keys, column in (self.frame, "url"), (self.frame.url, None), (self.frame, "kind"):
             self.make(keys, column=column)
@@ -385,7 +385,7 @@ class Columns(DaskCase):
             if name != "small":
                 self.assertLess(answers[100:].sum(), 900)
 
-    def test_readme(self):
+    def test_readme_examples_run(self):
         """What it shows runs."""
         text = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8").partition("\n## Dask\n")[2]
         first, second = re.findall(r"^```python\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
@@ -400,7 +400,7 @@ class Columns(DaskCase):
         self.assertEqual(len(names["unknown"]), 0)
         self.assertIn("http://c", bloomfile.Filter("urls.bloom"))
 
-    def test_rows_are_taken_by_answers(self):
+    def test_answers_select_rows(self):
         self.make(dask.bag.from_sequence(KEYS[:100], npartitions=2), fpr=1e-9)
         for name in "url", "kind", "text":
             known = bloomfile.dask.contains(self.frame[name], self.path)
@@ -437,17 +437,17 @@ class Cluster(DaskCase):
         (self.folder / "marker").unlink()
         self.assert_only("test.bloom", "tool.bloom")
 
-    def test_a_worker_is_killed_while_it_reads(self):
+    def test_worker_killed_while_reading_is_replaced(self):
         expected = self.by_tool()
         marker = str(self.folder / "marker")
         self.check_killed([dask.delayed(partition_of_the_doomed)(marker, i) for i in range(6)], expected)
 
-    def test_a_worker_is_killed_after_it_made_a_slice(self):
+    def test_worker_killed_after_its_slice_is_replaced(self):
         expected = self.by_tool("-n", "50k")
         self.client.run(doom, str(self.folder / "marker"))
         self.check_killed(self.parts, expected, capacity=50000)
 
-    def test_failures_and_answers(self):
+    def test_failures_are_raised_and_answers_returned_by_workers(self):
         self.check_failures()
         self.client.run(spare)
         self.check_answers()

@@ -70,21 +70,21 @@ class Docs(unittest.TestCase):
                 value.close()
         return count
 
-    def test_readme(self):
+    def test_readme_examples_run(self):
         self.assertGreater(self.check("README.md"), 20)
 
     @unittest.skipUnless((PYTHON.parent.parent / "format-spec.md").exists(), "apart from the project")
-    def test_example_on_the_first_page_of_the_project(self):
+    def test_example_of_the_project_readme_runs(self):
         code = dict(blocks((PYTHON.parent.parent / "README.md").read_text(encoding="utf-8")))["python"]
         pathlib.Path("fruit.py").write_text(code, encoding="utf-8")
         self.assertEqual(self.sh("python3 fruit.py"), "".join(f"{line}\n" for line in re.findall(r"^ +print\(.*?# (.*)$", code, re.M)))
 
-    def test_tutorial(self):
+    def test_tutorial_runs(self):
         name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
         pathlib.Path(name).write_text(code, encoding="utf-8")
         self.assertGreater(self.check("TUTORIAL.md"), 8)
 
-    def test_shards_of_one_name_in_two_folders_are_two_shards(self):
+    def test_shards_of_equal_names_in_two_folders_are_distinct(self):
         name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
         pathlib.Path(name).write_text(code.replace("fpr=0.0001", "fpr=1e-9"), encoding="utf-8")
         lines = {"jan/00000": 1, "feb/00000": 2, "seen.bloom": 3, "jan%2F00000": 4, "a b/\xe4.1": 5, "plain.part": 6}
@@ -104,7 +104,7 @@ class Docs(unittest.TestCase):
         self.assertIn("feb/00000 is newer than what was kept of it", self.sh(f"python3 {name} {words}"))
 
     @unittest.skipUnless((PYTHON.parent.parent / "format-spec.md").exists(), "apart from the project")
-    def test_links(self):
+    def test_relative_links_lead_to_files(self):
         for name in "README.md", "TUTORIAL.md":
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (PYTHON / name).read_text(encoding="utf-8")):
                 self.assertTrue((PYTHON / target).exists(), target)
@@ -118,7 +118,7 @@ class Docs(unittest.TestCase):
             pass
 
     @unittest.skipIf(SANITIZED, "nothing is written in C here that other tests have not")
-    def test_killed(self):
+    def test_killed_tutorial_runs_lose_no_line(self):
         """Runs are cut off, each by the death of some process; workers may outlive theirs, and work into the next one."""
         name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
         for old, new in (("fpr=0.0001", "fpr=1e-9"), ("capacity=100_000", "capacity=1000"), ("1 << 20", "1 << 10"),

@@ -22,7 +22,7 @@ ABSENT = [f"absent {i}" for i in range(1000)]
 
 
 class Building(Case):
-    def test_every_key_is_found_and_most_others_are_not(self):
+    def test_keys_are_found_and_most_non_members_are_not(self):
         keys = [f"key {i}" for i in range(10000)]
         f = self.build(keys, 0.01)
         self.assertTrue(all(key in f for key in keys))
@@ -30,14 +30,14 @@ class Building(Case):
         self.assertLess(sum(f.contains_many(ABSENT)), 30)
         self.assertEqual([key in f for key in ABSENT], [bool(hit) for hit in f.contains_many(ABSENT)])
 
-    def test_an_existing_file_is_replaced_only_if_that_is_asked_for(self):
+    def test_existing_file_is_replaced_only_with_replace(self):
         self.build(["a"])
         with self.assertRaises(FileExistsError) as raised:
             bloomfile.build(self.path, ["z"])
         self.assertEqual(raised.exception.filename, str(self.path))
         self.assertIn("z", self.build(["z"], replace=True))
 
-    def test_too_many_keys_are_told(self):
+    def test_build_over_capacity_is_refused(self):
         keys = [f"key {i}" for i in range(3000)]
         bad = ({"capacity": 1000}, {"capacity": 1000, "bits": 512 * 40}, {"capacity": 1000, "layout": "classic"},
                {"capacity": 300, "layout": "ribbon", "fpr": 0.0001}, {"capacity": 2000})
@@ -114,7 +114,7 @@ class Building(Case):
             with self.subTest(layout):
                 self.assertEqual(self.build(["a"], layout=layout, replace=True).info().layout, layout)
 
-    def test_parameters_out_of_range(self):
+    def test_parameters_out_of_range_are_refused(self):
         for error, params in [
                 (errors.EVALUE, {"fpr": 0}), (errors.EVALUE, {"fpr": 1.0}), (errors.EVALUE, {"fpr": -0.1}),
                 (errors.EVALUE, {"fpr": float("nan")}), (ValueError, {"layout": "black"}), (TypeError, {"layout": 1}),
@@ -127,7 +127,7 @@ class Building(Case):
                 bloomfile.Builder(memory=1 << 20, **params).add_many(map(str, range(200000)))
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_what_is_out_of_range_is_told(self):
+    def test_error_names_the_parameter_out_of_range(self):
         for kind, said in (
                 ({"fpr": 2}, "(fpr=2.0)"), ({"fpr": 0}, "(fpr=0.0)"), ({"fpr": -0.5}, "(fpr=-0.5)"), ({"fpr": float("nan")}, "(fpr=nan)"),
                 ({"bits": 100}, "(bits=100)"), ({"hashes": 65}, "(hashes=65)"), ({"capacity": 1 << 61}, f"(capacity={1 << 61})")):
@@ -161,7 +161,7 @@ class Building(Case):
         self.assertIsNone(f.status)
         self.assertFalse(path.exists())
 
-    def test_a_name_that_is_not_utf_8_is_printed_escaped(self):
+    def test_path_that_is_not_utf_8_is_escaped_in_messages(self):
         """The text of each error and warning has UTF-8, and the path in it is what opens the file."""
         path, keys = os.fsencode(self.folder) + b"/a\xff.bloom", [str(i) for i in range(1000)]
         with self.assertWarnsRegex(UserWarning, r"a\\udcff.bloom: 1000 keys") as warned:
@@ -185,7 +185,7 @@ class Building(Case):
             self.assertIn(r"a\udcff.bloom", text)
             text.encode()
 
-    def test_a_builder_counts_finishes_and_goes_on(self):
+    def test_builder_accepts_keys_after_it_finishes(self):
         with bloomfile.Builder(0.01) as b:
             b.add("a")
             b.add(b"a")
@@ -206,7 +206,7 @@ class Building(Case):
         b.close()
 
 
-    def test_a_builder_that_lacks_keys_does_not_finish(self):
+    def test_builder_that_lost_keys_does_not_finish(self):
         def keys():
             yield "a"
             raise KeyError("the source has failed")
@@ -231,7 +231,7 @@ class Building(Case):
 
 
 class Opening(Case):
-    def test_what_is_no_filter_says_what_and_where(self):
+    def test_error_of_open_names_cause_and_path(self):
         self.path.write_bytes(b"x" * 10000)
         with self.assertRaises(bloomfile.Error) as raised:
             bloomfile.Filter(self.path)
@@ -250,13 +250,13 @@ class Opening(Case):
             with self.assertRaises((TypeError, ValueError)):
                 bloomfile.Filter(path)
 
-    def test_every_error_has_its_class(self):
+    def test_every_error_has_a_class(self):
         for name in "EEMPTY", "EPAGE", "EISRIBBON":
             self.assertTrue(issubclass(getattr(errors, name), bloomfile.Error))
         self.assertEqual(errors.EPAGE.code, -1217)
         self.assertGreater(len(errors.__all__), 50)
 
-    def test_paths_of_every_kind(self):
+    def test_paths_may_be_str_bytes_or_path_objects(self):
         self.build()
         odd = os.fsencode(self.folder) + b"/\xff.bloom"
         os.link(self.path, odd)
@@ -265,7 +265,7 @@ class Opening(Case):
                 self.assertIn("a", f)
                 self.assertEqual(f.path, os.fsdecode(path))
 
-    def test_flags(self):
+    def test_every_open_flag_is_accepted(self):
         self.build()
         for flags in {"verify": True}, {"verify": False}, {"prefault": True}, {"copy": True}, {"copy": True, "verify": True}:
             with self.subTest(flags), bloomfile.Filter(self.path, **flags) as f:
@@ -275,7 +275,7 @@ class Opening(Case):
         with self.assertRaises(TypeError):
             bloomfile.Filter(self.path, True)
 
-    def test_bytes_and_descriptors(self):
+    def test_filters_open_from_bytes_and_descriptors(self):
         with self.build() as f:
             image = bytearray(f.to_bytes())
         with bloomfile.Filter.from_bytes(image) as f:
@@ -331,7 +331,7 @@ class Opening(Case):
             with self.subTest(i), self.assertRaises(ValueError):
                 use()
 
-    def test_an_object_that_is_opened_while_it_is_opened(self):
+    def test_filter_initialized_during_its_own_open_raises(self):
         self.build().close()
         f = bloomfile.Filter.__new__(bloomfile.Filter)
 
@@ -345,7 +345,7 @@ class Opening(Case):
         self.assertIn("a", f)
         f.close()
 
-    def test_weak_references(self):
+    def test_filters_support_weak_references(self):
         f = self.build()
         gone = []
         reference = weakref.ref(f, gone.append)
@@ -357,7 +357,7 @@ class Opening(Case):
         with bloomfile.Filter.memory(10) as g:
             self.assertIs(weakref.ref(g)(), g)
 
-    def test_subclasses(self):
+    def test_filter_can_be_subclassed(self):
         class Mine(bloomfile.Filter):
             def __init__(self, path):
                 super().__init__(path)
@@ -377,7 +377,7 @@ class Damage(Case):
         image[8192 + 100:8192 + 200] = bytes(100)
         self.path.write_bytes(image)
 
-    def test_keys_on_a_damaged_page_stay_and_status_tells(self):
+    def test_keys_on_a_damaged_page_are_found_and_status_reports_it(self):
         self.damaged()
         f = bloomfile.Filter(self.path)
         self.assertIsNone(f.status)
@@ -386,7 +386,7 @@ class Damage(Case):
         self.assertEqual(f.status.path, str(self.path))
         f.close()
 
-    def test_verify_tells_where(self):
+    def test_verify_reports_the_damaged_page(self):
         self.damaged()
         for threads in 1, 2:
             with bloomfile.Filter(self.path) as f, self.assertRaises(errors.EPAGE) as raised:
@@ -397,7 +397,7 @@ class Damage(Case):
         with self.assertRaises(errors.EPAGE):
             bloomfile.Filter(self.path, verify=True)
 
-    def test_damage_that_nobody_asked_for_is_a_warning(self):
+    def test_unread_damage_is_a_warning_at_close(self):
         self.damaged()
         def ask():
             f = bloomfile.Filter(self.path)
@@ -419,7 +419,7 @@ class Damage(Case):
             f.status
             f.close()
 
-    def test_inspect_takes_what_cannot_be_opened(self):
+    def test_inspect_reads_files_that_cannot_be_opened(self):
         self.build().close()
         self.assertEqual(bloomfile.inspect(self.path).faults, ())
         image = bytearray(self.path.read_bytes())
@@ -447,7 +447,7 @@ class Knowing(Case):
         self.assertEqual(sorted(name for name in declared if name not in ("struct_size", "reserved")),
                          sorted(field.name for field in dataclasses.fields(bloomfile.Header)))
 
-    def test_measure_sizing_and_stale(self):
+    def test_measure_size_for_and_is_stale_match_the_filter(self):
         f = self.build([str(i) for i in range(1000)], 0.01)
         m = f.measure()
         self.assertEqual(m.ones, f.info().ones)
@@ -468,7 +468,7 @@ class Knowing(Case):
         self.assertIs(f.stale, True)
         self.assertIn("7", f)
 
-    def test_repr_and_version(self):
+    def test_repr_describes_the_filter_and_version_is_set(self):
         f = self.build()
         self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}: 3 keys (text), fpr 0.01, 8.2 kB, blocked>")
         f.close()
@@ -493,18 +493,18 @@ class WrittenOver(Case):
         os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
         return f
 
-    def test_status_tells(self):
+    def test_status_reports_a_write_in_place(self):
         with self.written_over() as f:
             self.assertIsInstance(f.status, errors.ECHANGED)
             self.assertIn("stone", f)
 
-    def test_close_warns(self):
+    def test_close_warns_of_a_write_in_place(self):
         with self.assertWarnsRegex(bloomfile.DamageWarning, "ECHANGED|in place|changed|written"):
             self.written_over().close()
 
 
 class Pickling(Case):
-    def test_by_absolute_path_and_options(self):
+    def test_pickled_filter_opens_its_absolute_path_with_its_options(self):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
         f = bloomfile.build("here.bloom", ["a"])
@@ -523,7 +523,7 @@ class Pickling(Case):
             self.assertIsInstance(written_over.status, errors.ECHANGED)
             written_over.close()
 
-    def test_without_a_path(self):
+    def test_filters_without_a_path_are_not_pickled(self):
         f = self.build()
         for other in bloomfile.Filter.from_bytes(f.to_bytes()), bloomfile.Filter.memory(10):
             with self.assertRaises(TypeError):
@@ -531,7 +531,7 @@ class Pickling(Case):
 
 
 class Facts(Case):
-    def test_attributes(self):
+    def test_attributes_match_the_layout_and_size(self):
         for layout, bits in ("blocked", 9.95), ("classic", 9.6), ("counting", 38.4), ("ribbon", 7.2):
             f = self.build(range(100_000), layout=layout, replace=True)
             self.assertEqual((f.fpr, f.capacity, f.keys, f.layout, f.kind), (0.01, 100_000, 100_000, layout, "integers"))
@@ -571,7 +571,7 @@ class Facts(Case):
         for name in "layout", "keys", "capacity", "fpr", "bits", "key_kind", "image_size":
             self.assertEqual(getattr(info, name), getattr(header, name))
 
-    def test_repr(self):
+    def test_repr_shows_keys_capacity_rate_and_size(self):
         f = self.build([str(i) for i in range(1234)], path=self.folder / "many", capacity=50_000)
         self.assertEqual(repr(f), f"<bloomfile.Filter {f.path!r}: 1,234 of 50,000 keys (text), fpr 0.01, 69.7 kB, blocked>")
         self.assertIn("1 key (16-byte records), fpr ", repr(self.build([b"x" * 16], key_kind=16)))
@@ -580,7 +580,7 @@ class Facts(Case):
             pass
         self.assertIn("Mine", repr(Mine(self.path)))
 
-    def test_a_misspelt_keyword_names_the_known_ones(self):
+    def test_misspelt_keyword_lists_the_known_keywords(self):
         f = self.build()
         for use, words in ((lambda: bloomfile.build("x", [], capasity=1), r"build\(\) has no keyword 'capasity'; it has path, keys, fpr.*capacity"),
                            (lambda: bloomfile.Builder(capasity=1), r"Builder\(\) .*'capasity'; .*capacity"),
@@ -600,7 +600,7 @@ class Sets(Case):
     def made(self, name, keys, **params):
         return self.build(keys, path=self.folder / name, **{"capacity": 1000, "fpr": 1e-6, **params})
 
-    def test_union_and_intersection(self):
+    def test_operators_make_union_and_intersection(self):
         a, b = self.made("a", ["a", "b"]), self.made("b", ["b", "c"])
         both, common = a | b, a & b
         self.assertEqual(both.contains_many("abcd"[i] for i in range(4)), [True, True, True, False])
@@ -613,7 +613,7 @@ class Sets(Case):
         live.add("d")
         self.assertEqual((a | live).contains_many(["a", "b", "c", "d"]), [True, True, False, True])
 
-    def test_filters_that_do_not_go_together(self):
+    def test_incompatible_filters_do_not_combine(self):
         a = self.made("a", ["a"])
         for name, params in ("seed", {"seed": 1}), ("size", {"capacity": 5000}), ("kind", {"key_kind": "bytes"}), ("ribbon", {"layout": "ribbon", "capacity": 0}):
             other = self.made(name, [b"a"] if name == "kind" else ["a"], **params)
@@ -658,7 +658,7 @@ class Sets(Case):
         live.close()
         self.assertIn("a", copied)
 
-    def test_damage_is_not_equal_and_not_lost(self):
+    def test_damaged_filter_is_unequal_and_raises_in_operators(self):
         """A page that is damaged answers maybe; neither an operation nor a copy makes a "no" of it."""
         a = self.made("a", [str(i) for i in range(1000)])
         image = bytearray(a.to_bytes())

@@ -12,7 +12,7 @@ LINES = [b'{"id": 7, "a": {"b": "x"}, "l": ["p", {"q/r": "s"}]}\n', b"\n", b'{"i
 
 
 class JsonKeys(Case):
-    def test_paths_are_those_of_the_tools(self):
+    def test_paths_work_like_those_of_the_tools(self):
         self.assertEqual(list(json_keys(LINES, "id")), [7, -1])
         self.assertEqual(list(json_keys(LINES, "a.b")), ["x", "ä"])
         self.assertEqual(list(json_keys(LINES[:1], "/l/1/q~1r")), ["s"])
@@ -28,7 +28,7 @@ class JsonKeys(Case):
         for value in "1.5", "true", "{}", "[]":
             self.assertRaisesRegex(TypeError, "line 1: keys are strings or integers", list, json_keys(['{"id": %s}' % value], "id"))
 
-    def test_a_filter_takes_them(self):
+    def test_filter_accepts_json_keys(self):
         ids = self.build(json_keys(LINES, "id"))
         self.assertEqual(ids.kind, "integers")
         self.assertEqual(ids.contains_many(json_keys(LINES, "id")), [True, True])

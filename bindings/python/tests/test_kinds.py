@@ -36,7 +36,7 @@ class Table(Case):
         self.assertIsInstance(raised.exception, TypeError)
         self.assertIn("filter: ", str(raised.exception))
 
-    def test_every_kind_of_filter_and_key(self):
+    def test_filter_accepts_only_its_kinds_of_keys(self):
         for kind, given in FILTERS.items():
             for name, (key, accepted) in KEYS.items():
                 fits = kind in accepted
@@ -67,7 +67,7 @@ class Table(Case):
             self.assertEqual(f.contains_many([key, folded, folded.decode()]), b"\1\1\1")
             self.assertEqual(f.contains_many(layout([key], "u" if isinstance(key, str) else "vz")), b"\1")
 
-    def test_a_kind_that_this_version_does_not_know(self):
+    def test_typed_keys_are_refused_for_an_unknown_kind(self):
         for path in sorted(GOLDEN.glob("key-kind-newer-*.bloom")):
             with self.subTest(path.name), bloomfile.Filter(path) as f:
                 self.assertEqual(f.kind, "newer")
@@ -93,7 +93,7 @@ class Building(Case):
                     b.add_many([first, refused[0]])
                 self.assertRaisesRegex(OSError, "keys may be missing", b.to_bytes)
 
-    def test_records_and_digests(self):
+    def test_records_set_the_kind_and_digests_do_not(self):
         with bloomfile.Builder() as b:
             b.add_digests(bloomfile.hash_many(["a"]))
             self.assertIsNone(bloomfile.Filter.from_bytes(b.to_bytes()).info().key_kind)
@@ -103,7 +103,7 @@ class Building(Case):
             b.add(b"xyz")
             self.assertRaises(errors.EKEYKIND, b.add, b"wxyz")
 
-    def test_the_same_file_as_bfcreate(self):
+    def test_text_builds_equal_those_of_bfcreate(self):
         self.tool("bfcreate", "-q", self.folder / "tool.bloom", input="süß\nsauer\n".encode())
         for keys in ["süß", "sauer"], layout(["süß", "sauer"], "u"), iter(["sauer", "süß", "süß"]):
             self.build(keys, replace=True)
@@ -112,7 +112,7 @@ class Building(Case):
 
 
 class Integers(Case):
-    def test_every_width_finds_the_same_keys(self):
+    def test_integers_of_every_width_are_equal_keys(self):
         numbers = [-128, -1, 0, 1, 100, 127]
         f = self.build(array.array("q", [*numbers, 2**40, -2**63, 2**63 - 1]), 1e-9)
         self.assertEqual(f.info().key_kind, "integers")
@@ -135,7 +135,7 @@ class Integers(Case):
         for key in True, 1.0, None:
             self.assertRaises(TypeError, f.contains, key)
 
-    def test_a_size_does_not_make_records_of_integers(self):
+    def test_record_size_of_integers_is_refused(self):
         live, builder = bloomfile.Filter.memory(100), bloomfile.Builder()
         for code in "hHiIlLqQ":
             numbers = array.array(code, [1, 2, 3])
@@ -162,7 +162,7 @@ class Integers(Case):
             self.assertEqual(bloomfile.hash(key), bloomfile.hash(bytes(range(8))))
 
     @unittest.skipUnless(numpy, "needs NumPy")
-    def test_numpy(self):
+    def test_numpy_integers_of_every_type_are_keys(self):
         f = self.build(numpy.arange(-100, 1000), 1e-9)
         self.assertEqual(f.info().key_kind, "integers")
         for dtype in "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4":
@@ -179,7 +179,7 @@ class Integers(Case):
 
 
 class Opening(Case):
-    def test_the_expected_kind(self):
+    def test_open_refuses_an_unexpected_kind(self):
         image = self.build([1, 2]).to_bytes()
         for kind in "integers", 8, None:
             bloomfile.Filter(self.path, key_kind=kind).close()

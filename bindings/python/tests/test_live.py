@@ -19,7 +19,7 @@ from support import Case
 
 
 class Adding(Case):
-    def test_what_is_new_is_told_once(self):
+    def test_add_returns_true_once_per_key(self):
         f = self.live()
         self.assertIs(f.add("a"), True)
         self.assertIs(f.add(b"a"), False)
@@ -42,12 +42,12 @@ class Adding(Case):
         self.assertRaises(TypeError, f.sync, watermark="block 8")
         self.assertEqual(f.info().watermark, b"block 7".ljust(32, b"\0"))
 
-    def test_every_kind_of_seed(self):
+    def test_filter_with_a_seed_finds_digests_of_that_seed(self):
         f = self.live(seed=99)
         f.add_many(["a", "b"])
         self.assertEqual(f.contains_digests(bloomfile.hash_many(["a", "b"], f.seed)), b"\1\1")
 
-    def test_keys_that_come_back_out(self):
+    def test_removed_keys_are_gone(self):
         f = self.live(layout="counting")
         f.add_many(["a", "a", "b"])
         f.remove("a")
@@ -63,7 +63,7 @@ class Adding(Case):
         with bloomfile.Filter(self.folder / "classic.bloom") as g:
             self.assertEqual((g.info().layout, "b" in g, "a" in g), ("classic", True, False))
 
-    def test_answers_after_an_error(self):
+    def test_error_never_reports_an_unadded_key_as_present(self):
         """No key that was not added has the answer that it was there: in several chunks, groups and arrays of Arrow."""
         keys = [b"%08d" % i for i in range(100_000)]
         records, ends = b"".join(keys), range(0, 8 * len(keys) + 1, 8)
@@ -88,7 +88,7 @@ class Adding(Case):
                 self.assertEqual(sum(answer != 1 and not there for answer, there in zip(out, f.contains_many(keys))), 0)
                 self.assertLessEqual(set(out), {0, 1})
 
-    def test_answers_after_an_error_in_the_first_of_several_pieces(self):
+    def test_error_in_the_first_piece_never_reports_an_unadded_key_as_present(self):
         digests = os.urandom(8 * ((1 << 22) + 1000))
         with bloomfile.LiveFilter.create(self.path, 3000, 0.001, grow=True) as f:
             (self.folder / "test.bloom.1").write_bytes(b"in the way of its next layer")
@@ -96,7 +96,7 @@ class Adding(Case):
             self.assertRaises(errors.ESERIES, f.add_digests, digests, out=out)
             self.assertGreater(out.count(1), len(out) - 9)
 
-    def test_a_full_filter_says_how_many_keys_were_added(self):
+    def test_error_of_a_full_filter_reports_the_keys_added(self):
         keys = [b"%d" % i for i in range(100_000)]
         ways = {"list": lambda f, out: f.add_many(keys, out=out), "iterator": lambda f, out: f.add_many(iter(keys), out=out),
                 "digests": lambda f, out: f.add_digests(bloomfile.hash_many(keys), out=out),
@@ -119,7 +119,7 @@ class Adding(Case):
                     self.assertIsNone(raised.exception.done)
                 self.assertIsNone(f.status)
 
-    def test_over_capacity_is_accepted_where_it_is_asked_for(self):
+    def test_over_capacity_is_accepted_only_with_its_option(self):
         keys = [b"%d" % i for i in range(3000)]
         with bloomfile.LiveFilter.create(self.path, 1000, 0.01, over_capacity=True) as f:
             f.add_many(keys)
@@ -148,7 +148,7 @@ class Adding(Case):
         self.assertRaises(LookupError, f.add_many, keys(), out=out)
         self.assertEqual(out, bytes(32_768) + b"\1" * (50_000 - 32_768))
 
-    def test_memory(self):
+    def test_filter_in_memory_seals_to_bytes(self):
         f = bloomfile.Filter.memory(1000, 0.001, layout="classic")
         f.add("a")
         with bloomfile.Filter.from_bytes(f.to_bytes()) as g:
@@ -159,7 +159,7 @@ class Adding(Case):
             self.assertIn("a", g)
         self.assertRaises(errors.EVALUE, bloomfile.Filter.memory)
 
-    def test_after_sealing_it_is_read(self):
+    def test_sealed_filter_is_read_only(self):
         f = self.live()
         f.add("a")
         f.sync()
@@ -183,7 +183,7 @@ class Adding(Case):
             self.assertIn("a", reader)
             self.assertRaises(errors.ELIVE, reader.verify)
 
-    def test_parameters(self):
+    def test_parameters_reach_the_header(self):
         f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", watermark=b"\2", key_kind="text", replace=True)
         info = f.info()
         self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.watermark[0], info.key_kind),
@@ -211,7 +211,7 @@ class Beside(Case):
             self.assertEqual(g.contains_many(["a", "b", "c", "d", "ä", "z"]), b"\1\1\1\1\1\0")
             self.assertEqual(g.info().keys, 5)
 
-    def test_a_file_that_a_tool_made(self):
+    def test_file_created_by_bfcreate_accepts_keys(self):
         self.tool("bfcreate", "-q", "--live", "-n", "1000", self.path)
         with bloomfile.LiveFilter(self.path, exact=True) as f:
             self.assertTrue(f.add("a"))
@@ -220,7 +220,7 @@ class Beside(Case):
 
 
 class Series(Case):
-    def test_one_that_grows(self):
+    def test_growing_series_keeps_all_keys(self):
         keys = [f"key {i}" for i in range(20_000)]
         with self.live(1000, 0.01, grow=True) as f:
             self.assertGreater(sum(f.add_many(keys[:10_000])), 9800)
@@ -237,7 +237,7 @@ class Series(Case):
         with bloomfile.Filter(self.path, verify=True) as sealed:
             self.assertEqual(sealed.contains_many(keys), b"\1" * 20_000)
 
-    def test_one_that_forgets(self):
+    def test_forgetting_series_drops_old_keys(self):
         with self.live(100, generations=2, every=datetime.timedelta(days=1)) as f:
             self.assertEqual((f.info().generations, f.info().period), (2, 86400))
             for i in range(1000):
@@ -246,7 +246,7 @@ class Series(Case):
             self.assertLess(sum(f"key {i}" in f for i in range(500)), 50)
             self.assertEqual(f.info().layers, 2)
 
-    def test_a_file_in_the_way(self):
+    def test_file_with_the_name_of_a_layer_is_an_error(self):
         f = self.live(100, grow=True)
         with open(f.path + ".1", "wb"):
             pass
@@ -257,7 +257,7 @@ class Series(Case):
 
 
 class Ending(Case):
-    def test_a_close_that_fails_leaves_it_for_rescue(self):
+    def test_failed_close_leaves_the_filter_for_rescue(self):
         f = self.live()
         f.add("a")
         os.rename(f.path, self.folder / "away")
@@ -274,7 +274,7 @@ class Ending(Case):
             self.assertIn("a", g)
             self.assertRaises(FileExistsError, g.rescue, self.path)
 
-    def test_all_files_of_one_that_grew_are_replaced_or_removed(self):
+    def test_replace_and_unlink_cover_all_files_of_a_series(self):
         def grown(**more):
             return bloomfile.LiveFilter.create(self.path, 10, grow=True, **more)
 
@@ -300,7 +300,7 @@ class Ending(Case):
             file.write(b"keys\n")
         self.assertRaises(errors.EMAGIC, bloomfile.unlink, self.path)
 
-    def test_with_raises_what_failed(self):
+    def test_with_statement_raises_the_error_of_close(self):
         with self.assertRaises(errors.EREPLACED):
             with self.live() as f:
                 os.unlink(f.path)
@@ -312,7 +312,7 @@ class Ending(Case):
         self.assertIsInstance(raised.exception.__context__, KeyError)
         f.close()
 
-    def test_one_that_is_dropped_is_complained_about(self):
+    def test_dropped_filter_gives_a_resource_warning(self):
         f = bloomfile.LiveFilter.create(self.path, 100)
         f.add("a")
         with self.assertWarnsRegex(ResourceWarning, "test.bloom"):
@@ -332,7 +332,7 @@ class Ending(Case):
         self.assertIsInstance(seen[0], errors.EREPLACED)
         self.assertEqual(len(seen), 1)
 
-    def test_a_pickled_writer_is_another_one(self):
+    def test_unpickled_writer_is_a_second_writer(self):
         f = self.live(exact=True)
         with pickle.loads(pickle.dumps(f)) as g:
             self.assertIs(type(g), bloomfile.LiveFilter)

@@ -20,7 +20,7 @@ class Misuse(Case):
         super().setUp()
         self.filter = self.build(KEYS, fpr=1e-9)
 
-    def test_answers_over_keys_that_are_still_to_come(self):
+    def test_out_may_overlap_keys_already_read(self):
         n = len(KEYS)
         made = arrow_layout.layout(KEYS, "z")
         out = (ctypes.c_ubyte * n).from_buffer(made.memory[2], 8 * n - n)
@@ -34,14 +34,14 @@ class Misuse(Case):
             self.assertEqual(bytes(live.add_many(iter(keys), out=view[7 * n:])), b"\1" * n)
             self.assertEqual(sum(live.contains_many(KEYS)), n)
 
-    def test_answers_when_keys_fail(self):
+    def test_failing_keys_leave_maybe_in_out(self):
         """Whoever caught that and went on would take what `out` had before for answers."""
         out = bytearray(4)
         with self.assertRaises(TypeError):
             self.filter.contains_many([KEYS[0], b"absent", 3, KEYS[1]], out=out)
         self.assertEqual(out, b"\1" * 4)
 
-    def test_one_buffer_is_no_list_of_keys(self):
+    def test_single_buffer_is_not_a_list_of_keys(self):
         with tempfile.TemporaryFile() as file:
             file.write(b"".join(KEYS))
             file.flush()
@@ -51,7 +51,7 @@ class Misuse(Case):
                         with self.assertRaisesRegex(TypeError, "many keys are needed"):
                             take(one)
 
-    def test_a_list_that_iterates_otherwise(self):
+    def test_list_subclass_is_read_through_its_iterator(self):
         """As for list() itself, the keys are what it yields."""
 
         class Lowered(list):
@@ -68,13 +68,13 @@ class Misuse(Case):
             self.assertEqual(live.contains_many(["apple", "pear", "left", "right"]), b"\1" * 4)
             self.assertEqual(live.contains_many(Lowered(["APPLE"])), b"\1")
 
-    def test_lines_of_a_file_have_ends(self):
+    def test_lines_of_a_file_are_refused_with_their_newlines(self):
         for file in io.StringIO("apple\npear\n"), io.BytesIO(b"apple\npear\n"):
             with self.assertRaisesRegex(TypeError, "newlines"):
                 bloomfile.build(self.folder / "lines", file, key_kind="text")
         bloomfile.build(self.folder / "lines", (line.rstrip("\n") for line in io.StringIO("apple\npear\n"))).close()
 
-    def test_an_object_that_is_opened_by_its_keys(self):
+    def test_filter_initialized_by_its_own_keys_raises(self):
         """Its seed was not known when the batch began."""
         self.build(["a"], seed=5, replace=True)
 
@@ -91,7 +91,7 @@ class Misuse(Case):
         self.assertRaisesRegex(ValueError, "never opened", b.add_many, keys(b, seed=5))
         live.close()
 
-    def test_an_object_is_made_once(self):
+    def test_object_is_initialized_once(self):
         """Also if several threads try at the same time."""
         for _ in range(200):
             f = bloomfile.Filter.__new__(bloomfile.Filter)

@@ -57,13 +57,13 @@ class Alone(Case):
 
 
 class Pools(Alone):
-    def test_filters_as_arguments(self):
+    def test_filters_are_passed_to_workers(self):
         f = self.build(KEYS)
         for method in "fork", "spawn":
             with self.subTest(method), multiprocessing.get_context(method).Pool(2) as pool:
                 self.assertEqual(pool.map(ask, [(f, KEYS), (f, KEYS[:10])]), [2000, 10])
 
-    def test_writers_as_arguments(self):
+    def test_writers_are_passed_to_workers(self):
         f = self.live(100_000, exact=True)
         for i, method in enumerate(("fork", "spawn")):
             keys = [f"{method} {key}" for key in KEYS]
@@ -74,7 +74,7 @@ class Pools(Alone):
                 self.assertEqual(sum(f.contains_many(keys)), 2000)
         self.assertGreater(f.info().keys, 3960)
 
-    def test_exceptions_come_back(self):
+    def test_exceptions_of_workers_are_raised(self):
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             self.path.write_bytes(b"nothing of the kind" * 1000)
             with self.assertRaises(bloomfile.errors.EMAGIC) as raised:
@@ -83,7 +83,7 @@ class Pools(Alone):
 
 
 class Fork(Alone):
-    def test_a_child_asks(self):
+    def test_child_can_look_up(self):
         f = self.build(KEYS)
 
         def work():
@@ -92,7 +92,7 @@ class Fork(Alone):
         self.assertEqual(in_child(work), 0)
         self.assertEqual(sum(f.contains_many(KEYS)), 2000)
 
-    def test_a_child_adds_to_what_it_inherited(self):
+    def test_child_can_add_to_an_inherited_filter(self):
         f = self.live()
         f.add("parent")
 
@@ -108,12 +108,12 @@ class Fork(Alone):
         with bloomfile.LiveFilter(f.path) as g:
             self.assertEqual(g.add_many(["parent", "child", "parent again", "neither"]), b"\0\0\0\1")
 
-    def test_a_child_adds_to_memory(self):
+    def test_child_can_add_to_a_filter_in_memory(self):
         f = bloomfile.Filter.memory(1000)
         self.assertEqual(in_child(lambda: f.add("child")), 0)
         self.assertIn("child", f)
 
-    def test_a_child_of_a_process_whose_threads_are_at_work(self):
+    def test_child_of_a_multithreaded_process_can_look_up(self):
         f = self.build(KEYS)
         g = self.build(KEYS[1:], path=self.folder / "other")
         bloomfile.delta(self.folder / "patch", f, f)
@@ -161,7 +161,7 @@ class Fork(Alone):
             self.assertEqual(sum(f.contains_many(map(str, range(200_000)))), 200_000)
         b.close()
 
-    def test_a_child_born_while_keys_are_added(self):
+    def test_child_forked_during_a_batch_cannot_continue_it(self):
         b, f = bloomfile.Builder(memory=1 << 20), bloomfile.Filter.memory(100_000, sole_adder=True)
         for adder in b.add_many, f.add_many:
             home, children = os.getpid(), []
@@ -182,7 +182,7 @@ class Fork(Alone):
         self.assertEqual(sum(f.contains_many(KEYS)), 2000)
         b.close()
 
-    def test_a_child_born_in_a_handler_during_a_long_call_closes(self):
+    def test_child_forked_in_a_handler_can_close(self):
         f, home, children = self.live(20_000_000), os.getpid(), []
 
         def handler(*_):
@@ -208,7 +208,7 @@ class Fork(Alone):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]), 0)
         f.close()
 
-    def test_a_writer_that_is_killed_has_added(self):
+    def test_keys_of_a_killed_writer_stay(self):
         f = self.live()
 
         def work():
@@ -219,7 +219,7 @@ class Fork(Alone):
 
 
 class Interpreters(Case):
-    def test_in_interpreters_with_a_gil_of_their_own(self):
+    def test_module_works_in_interpreters_with_their_own_gil(self):
         self.build(KEYS).close()
         code = """if True:
             import sys
@@ -251,7 +251,7 @@ class Interpreters(Case):
             """
         self.assertEqual(python(code, self.path), "good\n")
 
-    def test_imported_again(self):
+    def test_module_can_be_imported_again(self):
         code = """if True:
             import gc, sys, bloomfile
             first = bloomfile
@@ -270,7 +270,7 @@ class Interpreters(Case):
         self.build(KEYS).close()
         self.assertEqual(python(code, self.path), "good\n")
 
-    def test_open_at_exit(self):
+    def test_writer_open_at_exit_leaves_cleanly(self):
         code = """if True:
             import sys, bloomfile
             f = bloomfile.LiveFilter(sys.argv[1])

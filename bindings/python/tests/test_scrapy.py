@@ -73,7 +73,7 @@ class DupeFilter(unittest.TestCase):
         made.open()
         return made
 
-    def test_requests_are_seen_by_the_next_crawl_and_by_others(self):
+    def test_requests_are_seen_by_the_next_and_by_concurrent_crawls(self):
         os.mkdir("job")
         first = self.opened(JOBDIR="job")
         self.assertEqual([first.request_seen(url) for url in "abca"], [False, False, False, True])
@@ -86,13 +86,13 @@ class DupeFilter(unittest.TestCase):
         self.assertEqual([after.request_seen(url) for url in "abcde"], [True] * 4 + [False])
         after.close("finished")
 
-    def test_without_a_file_it_forgets(self):
+    def test_filter_without_a_file_forgets(self):
         for _ in range(2):
             seen = self.opened()
             self.assertEqual([seen.request_seen(url) for url in "aa"], [False, True])
             seen.close("finished")
 
-    def test_more_requests_than_room_keep_the_rate(self):
+    def test_requests_beyond_capacity_keep_the_rate(self):
         seen = self.opened(DUPEFILTER_FILE="seen.bloom", DUPEFILTER_CAPACITY=500, DUPEFILTER_FPR=1e-9)
         self.assertEqual([url for url in map(str, range(20_000)) if seen.request_seen(url)], [])
         self.assertTrue(all(map(seen.request_seen, map(str, range(20_000)))))
@@ -101,7 +101,7 @@ class DupeFilter(unittest.TestCase):
             self.assertEqual(made.fpr, 1e-9)
             self.assertLessEqual(made.measure().fpr, 2e-9)
 
-    def test_a_filter_in_doubt_is_an_error_and_no_lost_request(self):
+    def test_damaged_filter_is_an_error_and_loses_no_request(self):
         for name in "mine", "other":
             self.opened(DUPEFILTER_FILE=name).close("finished")
         seen = self.opened(DUPEFILTER_FILE="mine")
@@ -124,7 +124,7 @@ class DupeFilter(unittest.TestCase):
         seen.close("finished")
 
     @unittest.skipUnless(importlib.util.find_spec("scrapy"), "without scrapy")
-    def test_in_scrapy(self):
+    def test_crawl_in_scrapy_drops_repeated_requests(self):
         for fetched, filtered in (["a", "b", "c"], 3), ([], 3):
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])}
             result = subprocess.run([sys.executable, "-c", CRAWL], env=environment, check=True, capture_output=True, text=True)

@@ -24,7 +24,7 @@ class Slices(Case):
         for i, part in enumerate(self.parts):
             bloomfile.build(part, KEYS, slice=i, slices=SLICES, **SIZE).close()
 
-    def test_joined_they_are_the_whole(self):
+    def test_slices_join_to_the_whole(self):
         for parts in self.parts, self.parts[::-1], map(bloomfile.Filter, self.parts):
             bloomfile.join(self.folder / "joined", parts, replace=True)
             self.assertEqual((self.folder / "joined").read_bytes(), self.path.read_bytes())
@@ -38,7 +38,7 @@ class Slices(Case):
                 self.assertEqual(mine.slice_range(), other.slice_range())
                 self.assertEqual(part.read_bytes()[4096:], (self.folder / f"tool{i}").read_bytes()[4096:])
 
-    def test_digests_are_shared_out(self):
+    def test_split_digests_gives_each_slice_its_own(self):
         bits = bloomfile.Filter(self.path).info().bits
         digests = bloomfile.hash_many(KEYS, 7)
         shares = bloomfile.split_digests(bits, SLICES, digests)
@@ -57,7 +57,7 @@ class Slices(Case):
         self.assertEqual(bloomfile.split_digests(bits, 1, memoryview(digests).cast("Q")), [bytes(digests)])
         self.assertEqual(bloomfile.split_digests(bits, 3, b""), [b"", b"", b""])
 
-    def test_what_repeats_is_shared_out_once(self):
+    def test_split_digests_drops_repetitions(self):
         bits = bloomfile.Filter(self.path).info().bits
         few = bloomfile.hash_many(["a", "b", "c"] + KEYS[:100], 7)
         for digests in few * 50, array.array("Q", range(5)).tobytes() * 3, array.array("Q", [2**64 - 1, 0, 1] * 9).tobytes():
@@ -86,7 +86,7 @@ class Slices(Case):
                 self.assertEqual(sum(f.contains_digests(others)), len(others))
         self.assertEqual(begin, 2**64)
 
-    def test_what_makes_no_filter(self):
+    def test_incomplete_or_foreign_slices_do_not_join(self):
         joined = self.folder / "joined"
         bloomfile.build(self.folder / "other", KEYS, slice=1, slices=SLICES, **{**SIZE, "label": "others"}).close()
         for parts in (self.parts[1:], self.parts[:1] + self.parts, self.parts + [self.path],
@@ -105,7 +105,7 @@ class Slices(Case):
         self.assertEqual(raised.exception.path, str(self.parts[3]))
         self.assertFalse(joined.exists())
 
-    def test_slices_of_parts_of_the_keys_make_no_filter(self):
+    def test_slices_of_different_keys_do_not_join(self):
         joined = self.folder / "joined"
         for i, part in enumerate(self.parts):
             bloomfile.build(part, KEYS[i::SLICES], slice=i, slices=SLICES, replace=True, **SIZE).close()
@@ -117,7 +117,7 @@ class Slices(Case):
         bloomfile.join(joined, self.parts, accept_incomplete=True)
         self.assertLess(bloomfile.inspect(joined).info.keys, len(KEYS) / 3)
 
-    def test_where_a_whole_one_is_needed(self):
+    def test_operations_on_whole_filters_refuse_slices(self):
         part, made = self.parts[2], self.folder / "made"
         for what in (lambda: bloomfile.fold(made, part), lambda: bloomfile.fold(made, part, 2), lambda: bloomfile.fold_plan(part),
                      lambda: bloomfile.fold(made, part, max_fpr=0.5), lambda: bloomfile.merge(made, [part]),
@@ -132,7 +132,7 @@ class Slices(Case):
         self.assertEqual(raised.exception.path, str(self.path))
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("made")], [])
 
-    def test_no_such_slice(self):
+    def test_invalid_slice_numbers_are_refused(self):
         for error, params in [
                 (errors.EVALUE, {"slice": 5, "slices": 5}), (errors.EVALUE, {"slice": 1}), (errors.EVALUE, {"slices": 65537}),
                 (errors.EVALUE, {"slices": 100}), (errors.EVALUE, {"slices": 2, "capacity": 0}),

@@ -16,7 +16,7 @@ class SoleAdder(Case):
         self.addCleanup(f.close)
         return f
 
-    def test_same_answers_and_bits(self):
+    def test_sole_adder_makes_the_same_answers_and_bits(self):
         keys = [b"%d" % (i % 5000) for i in range(12000)]
         f, g = self.make(), bloomfile.Filter.memory(310_000, 0.001)
         self.assertEqual(f.add_many(keys), g.add_many(keys))
@@ -48,7 +48,7 @@ class SoleAdder(Case):
                 self.assertTrue(all(f.contains_digests(part)))
             self.assertTrue(all(f.contains_many(singles)))
 
-    def test_a_child_asks_and_cannot_add(self):
+    def test_child_of_a_sole_adder_can_look_up_but_not_add(self):
         f = self.make(1000)
         f.add("a")
         child = os.fork()
@@ -110,7 +110,7 @@ class SoleAdder(Case):
                     os._exit(2)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
 
-    def test_not_of_files(self):
+    def test_sole_adder_of_a_file_is_refused(self):
         self.assertRaises(TypeError, bloomfile.LiveFilter.create, self.path, 10, sole_adder=True)
 
 

@@ -62,7 +62,7 @@ class Stubs(unittest.TestCase):
                                for name, kind, default in expected], node.name)
         self.assertEqual("out" in [p[0] for p in found(function)], "out" in [p[0] for p in parameters(node)], node.name)
 
-    def test_classes(self):
+    def test_stubs_match_the_classes(self):
         stubs = declared("_core.pyi")
         for kind in _core.Answers, _core.Filter, _core.LiveFilter, _core.Builder:
             self.document(kind.__name__, stubs[kind.__name__], kind.__doc__)
@@ -78,7 +78,7 @@ class Stubs(unittest.TestCase):
                     self.compare(getattr(kind, name), functions[name])
                     self.assertTrue(getattr(kind, name).__doc__)
 
-    def test_functions(self):
+    def test_stubs_match_the_functions(self):
         stubs = declared("_core.pyi")
         for name in "hash", "hash_many", "hash_records", "size_for", "slice_of", "split_digests", "unlink":
             self.compare(getattr(_core, name), stubs[name])
@@ -86,7 +86,7 @@ class Stubs(unittest.TestCase):
         self.assertEqual({name for name, value in vars(_core).items() if callable(value)},
                          {name for name in stubs if name[0] != "_"})
 
-    def test_the_package(self):
+    def test_stubs_match_the_package(self):
         stubs = declared("__init__.pyi")
         for name, node in stubs.items():
             self.document(name, node, getattr(bloomfile, name).__doc__)
@@ -100,12 +100,12 @@ class Stubs(unittest.TestCase):
         for name in bloomfile.__all__:
             self.assertIn(f'"{name}"', text)
 
-    def test_json_lines(self):
+    def test_stubs_match_json_lines(self):
         node = declared("json_lines.pyi")["json_keys"]
         self.compare(bloomfile.json_keys, node)
         self.document("json_keys", node, bloomfile.json_keys.__doc__)
 
-    def test_what_is_seen(self):
+    def test_package_exports_only_its_public_names(self):
         """Nothing of others, and nothing that hides Python's own from those who import all."""
         public = {name for name in dir(bloomfile) if not name.startswith("_")}
         modules = {module.name for module in pkgutil.iter_modules(bloomfile.__path__)} - {"errors"}
@@ -113,7 +113,7 @@ class Stubs(unittest.TestCase):
         self.assertEqual(set(bloomfile.__all__) & set(dir(builtins)), set())
 
     @unittest.skipUnless(importlib.util.find_spec("dask"), "without dask")
-    def test_dask(self):
+    def test_stubs_match_dask(self):
         import bloomfile.dask
         stubs = declared("dask.pyi")
         self.assertEqual(sorted(stubs), bloomfile.dask.__all__)
@@ -131,7 +131,7 @@ class Stubs(unittest.TestCase):
             self.document(name, node, function.__doc__)
             self.compare(function, node)
 
-    def test_errors(self):
+    def test_stubs_match_the_errors(self):
         self.assertEqual(set(declared("errors.pyi")), set(errors.__all__))
         text = (FOLDER / "errors.pyi").read_text(encoding="utf-8")
         self.assertEqual(ast.literal_eval(text[text.index("["):text.index("]") + 1]), errors.__all__)

@@ -41,7 +41,7 @@ class Sharing(Case):
         self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(1e-5)
 
-    def test_closing_while_others_ask(self):
+    def test_close_during_lookups_raises_or_answers(self):
         digests = bloomfile.hash_many(KEYS * 100)
         for turn in range(10):
             with self.subTest(turn):
@@ -71,7 +71,7 @@ class Sharing(Case):
                 self.assertEqual({type(other) for other in others} - {type(None)}, {ValueError})
                 self.assertTrue(f.closed)
 
-    def test_sealing_while_others_add(self):  # L14
+    def test_seal_during_adds_loses_no_key(self):  # L14
         for turn in range(5):
             f = self.live(100_000, replace=True)
             added = []
@@ -95,7 +95,7 @@ class Sharing(Case):
             f.verify()
             f.close()
 
-    def test_each_new_key_is_told_to_one_thread(self):
+    def test_each_key_is_new_to_exactly_one_thread(self):
         f = self.live(100_000, exact=True)
 
         def add():
@@ -108,12 +108,12 @@ class Sharing(Case):
         self.assertGreaterEqual(told, 1990)
         self.assertEqual(told, f.info().keys)
 
-    def test_a_series_that_threads_let_grow(self):
+    def test_series_grown_by_threads_keeps_all_keys(self):
         f = self.live(100, 0.01, grow=True)
         together(*[lambda i=i: [f.add(key) for key in KEYS[i::4]] for i in range(4)])
         self.assertEqual(f.contains_many(KEYS), b"\1" * len(KEYS))
 
-    def test_a_builder_that_threads_share(self):
+    def test_builder_shared_by_threads_keeps_all_keys(self):
         for threads in 1, 4:
             b = bloomfile.Builder(1e-9, threads=threads, memory=1 << 20)
             parts = [[f"{i} {j}" for j in range(30_000)] for i in range(4)]
@@ -126,7 +126,7 @@ class Sharing(Case):
                 self.assertEqual(sum(f.contains_many(part)), 30_000)
             b.close()
 
-    def test_a_filter_that_is_finished_beside_adds_has_what_was_added(self):
+    def test_finish_during_adds_keeps_every_reported_key(self):
         """A batch that has begun is an error, and one that begins later waits."""
         for threads in 1, 4:
             b = bloomfile.Builder(1e-6, threads=threads)
@@ -180,7 +180,7 @@ class Sharing(Case):
             self.assertEqual(sum(bloomfile.Filter.from_bytes(b.to_bytes()).contains_many([*KEYS, "the last"])), 2001)
             b.close()
 
-    def test_merging_while_sources_are_closed(self):
+    def test_merge_while_sources_are_closed_succeeds_or_raises(self):
         for turn in range(5):
             path = self.folder / "merged"
             a, b = (self.build(KEYS, path=self.folder / name, capacity=100_000, replace=True) for name in "ab")
@@ -202,7 +202,7 @@ class Turns(Case):
         self.addCleanup(sole.close)
         return bloomfile.Builder(), sole
 
-    def test_two_adders(self):
+    def test_two_adders_take_turns(self):
         for shared in self.kinds():
             made = []
 
@@ -213,7 +213,7 @@ class Turns(Case):
             together(lambda: add("a"), lambda: add("b"))
             self.assertGreater(min(made.count("a"), made.count("b")), 200)
 
-    def test_counting_and_single_adds_beside_an_adder(self):
+    def test_count_and_single_adds_wait_for_an_adder(self):
         b = bloomfile.Builder()
         digests = bytes(8) * 100_000
         for work in b.count, lambda: b.add("key"), lambda: b.set_tag(b"tag"):
@@ -249,7 +249,7 @@ class Turns(Case):
             self.assertIsInstance(added, ValueError)
             self.assertIsNone(closed)
 
-    def test_a_handler_may_use_what_its_thread_waits_for(self):
+    def test_handler_of_a_waiting_thread_never_deadlocks(self):
         digests = bytes(8) * 1_000_000
         for work in "count", "add_digests", "set_tag", "close":
             b = bloomfile.Builder()
@@ -305,7 +305,7 @@ class Gil(Case):
         margin = (span[1] - span[0]) / 4
         return sum(span[0] + margin < t < span[1] - margin for t in times)
 
-    def test_others_run_while_buffers_are_worked_on(self):
+    def test_other_threads_run_during_batches(self):
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
         sys.setswitchinterval(1000)  # nobody is asked to give it up
@@ -319,7 +319,7 @@ class Gil(Case):
                     break
             self.assertGreater(turns, 3)
 
-    def test_others_run_while_files_are_waited_for(self):
+    def test_other_threads_run_while_a_call_waits_for_a_file(self):
         f = self.build(KEYS, capacity=2000)
         g = self.build(KEYS[1:], capacity=2000, path=self.folder / "new")
         bloomfile.delta(self.folder / "patch", f, g)
@@ -338,7 +338,7 @@ class Gil(Case):
         os.close(reading)
         self.assertEqual((self.folder / "made").read_bytes(), (self.folder / "new").read_bytes())
 
-    def test_what_changes_the_handle_waits_for_every_use_of_it(self):
+    def test_calls_that_change_the_handle_wait_for_its_users(self):
         """The use is a patch that is read from a pipe; seal() needs the handle alone, also where it fails."""
         self.build(KEYS[1:], bits=512 * 80, hashes=5, path=self.folder / "new")
         f = bloomfile.LiveFilter.create(self.path, 2000, bits=512 * 80, hashes=5)
@@ -406,7 +406,7 @@ class Signals(Case):
                 break
         self.assertEqual(out[-1:], b"\1")
 
-    def test_a_signal_ends_what_writes_a_filter(self):
+    def test_signal_interrupts_calls_that_write_a_filter(self):
         """Before it has its name. The handler may not wait for what it interrupts."""
         class Ended(Exception):
             pass
@@ -440,7 +440,7 @@ class Signals(Case):
         self.assertEqual(bloomfile.Filter.from_bytes(b.to_bytes()).info().keys, b.count())  # both are as they were
         f.verify()
 
-    def test_a_handler_may_use_the_filter_that_is_waited_for(self):
+    def test_handler_can_use_a_filter_whose_close_waits(self):
         base, other = self.build(KEYS), self.build(KEYS[1:], path=self.folder / "other")
         reading, writing = os.pipe()
         busy = threading.Thread(target=lambda: self.assertRaises(bloomfile.Error, bloomfile.patch, self.folder / "x", base,

@@ -16,7 +16,7 @@ LINES = "".join(word + "\n" for word in WORDS).encode()
 
 
 class Sealed(Case):
-    def test_the_same_bytes_as_bfcreate(self):
+    def test_builds_equal_those_of_bfcreate(self):
         other = self.folder / "tool.bloom"
         for options, params in [
                 ([], {}), (["-p", "0.001"], {"fpr": 0.001}), (["-l", "classic"], {"layout": "classic"}),
@@ -30,7 +30,7 @@ class Sealed(Case):
                     bloomfile.build(self.path, keys, key_kind=kind, replace=True, **params).close()
                     self.assertEqual(self.path.read_bytes(), other.read_bytes())
 
-    def test_records(self):
+    def test_records_equal_those_of_bfcreate(self):
         data = os.urandom(16 * 500)
         self.tool("bfcreate", "-q", "-x", "16", self.folder / "tool.bloom", input=data)
         with bloomfile.Builder(threads=2) as b:
@@ -38,14 +38,14 @@ class Sealed(Case):
             b.finish(self.path)
         self.assertEqual(self.path.read_bytes(), (self.folder / "tool.bloom").read_bytes())
 
-    def test_bfquery_agrees(self):
+    def test_answers_agree_with_bfquery(self):
         f = self.build(WORDS[::2], 0.01)
         hits = f.contains_many(WORDS)
         expected = "".join(word + "\n" for word, hit in zip(WORDS, hits) if hit).encode()
         self.assertEqual(self.tool("bfquery", self.path, input=LINES), expected)
         self.assertLess(sum(hits), 1030)
 
-    def test_bfinspect_agrees(self):
+    def test_info_agrees_with_bfinspect(self):
         f = self.build(WORDS, 0.01, label="words")
         shown = json.loads(self.tool("bfinspect", "--report", "-", self.path))
         info = f.info()
@@ -61,7 +61,7 @@ class Combined(Case):
             bloomfile.build(path, WORDS[i::3], capacity=len(WORDS), **params).close()
         return paths
 
-    def test_merging(self):
+    def test_merge_equals_that_of_bfmerge(self):
         paths = self.shards()
         bloomfile.merge(self.path, paths, label="all", tag=b"t", watermark=b"7")
         self.tool("bfmerge", "-q", "--label", "all", "--tag", "74", "--watermark", "7", self.folder / "tool.bloom", *paths)
@@ -73,7 +73,7 @@ class Combined(Case):
             self.assertEqual(f.contains_many(WORDS[::3]), b"\1" * len(WORDS[::3]))
             self.assertLess(sum(f.contains_many(WORDS[1::3])), 200)
 
-    def test_merging_that_is_refused(self):
+    def test_merge_of_different_filters_is_refused(self):
         paths = self.shards()
         other = self.folder / "other.bloom"
         bloomfile.build(other, WORDS, seed=5).close()
@@ -95,7 +95,7 @@ class Combined(Case):
             bloomfile.merge(self.path, paths)
         self.assertEqual(raised.exception.path, str(paths[1]))
 
-    def test_folding(self):
+    def test_fold_equals_that_of_bffold(self):
         large = self.folder / "large.bloom"
         bloomfile.build(large, WORDS, 0.01, capacity=100_000).close()
         for options, params in ([], {}), (["-p", "0.05"], {"max_fpr": 0.05}), (["--factor", "2"], {"factor": 2}):
@@ -113,7 +113,7 @@ class Combined(Case):
         with bloomfile.Filter(self.path) as f:
             self.assertEqual(f.contains_many(WORDS), b"\1" * len(WORDS))
 
-    def test_patches(self):
+    def test_patches_equal_those_of_bfdelta(self):
         old, new, patch = (self.folder / name for name in ("old.bloom", "new.bloom", "patch"))
         bloomfile.build(old, WORDS[:-50], bits=51200, hashes=5).close()
         bloomfile.build(new, WORDS, bits=51200, hashes=5).close()

@@ -58,7 +58,7 @@ mod tests {
     use super::{Error, Fault};
 
     #[test]
-    fn changed_bytes_outweigh_damage_that_was_found_before() {
+    fn changed_file_replaces_earlier_damage_as_the_error() {
         for first in [Error::Hash, Error::Page(3), Error::Body] {
             let fault = Fault::new();
             fault.report(&first);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_damage_stays() {
+    fn first_damage_found_is_kept() {
         let fault = Fault::new();
         for error in [Error::Hash, Error::Page(3), Error::Body, Error::Page(1)] {
             fault.report(&error);

@@ -443,7 +443,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn a_file_that_changed_is_never_whole_again() {
+    fn changed_file_stays_reported_as_changed() {
         let filter = crate::Builder::new().build().unwrap();
         filter.fault.report(&Error::Page(0));
         assert!(filter.verify().is_ok());

@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn all_instruction_sets_read_ribbon_pages_alike() {
+    fn all_instruction_sets_agree_on_ribbon_pages() {
         let digests = |salt: u64| (1..=1500_u64).map(move |i| (i ^ salt << 32).wrapping_mul(C));
         for (lines, keys) in [(64, 1500), (64, 700), (64, 3), (1, 60), (9, 300)] {
             let mut page = vec![0; LINE * lines];

@@ -99,7 +99,7 @@ mod tests {
     use super::Pages;
 
     #[test]
-    fn wrong_outweighs_right_whatever_came_first() {
+    fn page_found_wrong_once_is_never_right() {
         let pages = Pages::new(2);
         pages.record(1, true);
         pages.record(0, true);

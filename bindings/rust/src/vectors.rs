@@ -375,13 +375,13 @@ fn vectors_have_the_listed_answers() {
 }
 
 #[test]
-fn label_of_112_bytes_has_no_zero_byte() {
+fn label_of_112_bytes_needs_no_zero_byte() {
     let label = "x".repeat(112);
     assert_eq!(parse_label(label.as_bytes()).unwrap(), label);
 }
 
 #[test]
-fn image_of_no_keys_is_an_empty_body() {
+fn filter_without_keys_has_an_empty_body() {
     let filter = Builder::new().bits(512).hashes(6).build().unwrap();
     let info: &Info = filter.info();
     let empty = body::empty(info).unwrap();

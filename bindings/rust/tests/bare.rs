@@ -7,7 +7,7 @@ use bloomfile::Filter;
 use common::*;
 
 #[test]
-fn slices_of_memory_are_read_without_std() {
+fn filters_in_memory_are_read_without_std() {
     let image = std::fs::read(golden("blocked-file.bloom")).unwrap();
     let filter = Filter::from_bytes(&image).unwrap();
     assert!(lines("keys/urls.keys").iter().all(|key| filter.contains(key)));

@@ -101,7 +101,7 @@ fn order_and_repetition_of_keys_do_not_matter() {
 }
 
 #[test]
-fn keys_of_another_kind_are_an_error_and_no_answer() {
+fn keys_of_another_kind_are_an_error() {
     let mut builder = Builder::new().key_kind(KeyKind::Lower);
     builder.add_text("Apple").unwrap();
     assert_eq!(builder.add_integer(5).unwrap_err().name(), "BLOOMFILE_EKEYKIND");
@@ -118,7 +118,7 @@ fn keys_of_another_kind_are_an_error_and_no_answer() {
 }
 
 #[test]
-fn integers_of_every_sign_are_found() {
+fn signed_and_unsigned_integers_are_found() {
     let mut builder = Builder::new().key_kind(KeyKind::Integers);
     [0, -1, i64::MAX, u64::MAX as i64 - 1].iter().for_each(|&i| builder.add_integer(i).unwrap());
     let filter = builder.build().unwrap();
@@ -148,7 +148,7 @@ fn parameters_out_of_range_are_errors() {
 const APPLICATION: HashName = HashName { id: 0x8000_0001, self_test: 7 };
 
 #[test]
-fn keys_that_an_application_hashes_are_added_by_their_digest_only() {
+fn builder_with_an_application_hash_takes_digests_only() {
     type Add = fn(&mut Builder) -> bloomfile::Result<()>;
     let adds: [Add; 4] = [
         |builder| {
@@ -172,7 +172,7 @@ fn keys_that_an_application_hashes_are_added_by_their_digest_only() {
 }
 
 #[test]
-fn settings_of_keys_after_the_first_key_are_errors() {
+fn settings_after_the_first_key_are_errors() {
     let error = |set: fn(Builder) -> Builder| {
         let mut builder = Builder::new();
         builder.add(b"a");

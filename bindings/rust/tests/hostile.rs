@@ -63,7 +63,7 @@ fn flipped_header_bytes_are_refused_or_harmless() {
 }
 
 #[test]
-fn cut_images_are_refused_at_every_length() {
+fn truncated_images_are_refused_at_every_length() {
     for (name, _) in IMAGES {
         let image = std::fs::read(golden(name)).unwrap();
         for size in 0..image.len() {

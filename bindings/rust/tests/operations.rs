@@ -99,7 +99,7 @@ fn folding_equals_building_smaller() {
 }
 
 #[test]
-fn sources_that_do_not_go_together_are_refused() {
+fn incompatible_sources_are_refused() {
     let error =
         |names: &str| union(&refs(&open_all(names)), &Output::default()).unwrap_err().name();
     assert_eq!(error("blocked-file.bloom,classic-file.bloom"), "BLOOMFILE_EDIFFERENTLAYOUT");
@@ -131,7 +131,7 @@ fn operations_refuse_damaged_sources() {
 }
 
 #[test]
-fn ribbon_is_folded_by_one_only() {
+fn ribbon_is_copied_but_not_folded() {
     let ribbon = open("ribbon-two-pages.bloom");
     let error = ribbon.fold(2, &Output::default()).unwrap_err();
     assert_eq!(error.name(), "BLOOMFILE_EISRIBBON");
@@ -150,7 +150,7 @@ fn all_slices_join_to_the_whole() {
 }
 
 #[test]
-fn slices_that_are_not_a_whole_are_not_joined() {
+fn incomplete_slices_are_not_joined() {
     for row in table("golden-refused/slices.tsv") {
         let slices = open_all(&row["slices"]);
         let error = join(&refs(&slices), false, &Output::default()).unwrap_err();
@@ -193,7 +193,7 @@ fn refused_patches_have_the_listed_error() {
 }
 
 #[test]
-fn filters_that_are_not_alike_have_no_patch() {
+fn different_filters_have_no_patch() {
     let error = |base: &str, result: &str| diff(&open(base), &open(result)).unwrap_err().name();
     assert_eq!(error("ribbon-file.bloom", "ribbon-file.bloom"), "BLOOMFILE_EISRIBBON");
     assert_eq!(error("slice-first.bloom", "slice-last.bloom"), "BLOOMFILE_EDIFFERENTBITS");
@@ -202,7 +202,7 @@ fn filters_that_are_not_alike_have_no_patch() {
 }
 
 #[test]
-fn series_have_patches() {
+fn series_are_patched() {
     let base = open("series-3.bloom");
     let patch = diff(&base, &base).unwrap();
     assert_eq!(apply(&base, &patch).unwrap().as_bytes(), base.as_bytes());
@@ -214,7 +214,7 @@ fn series_have_patches() {
 }
 
 #[test]
-fn written_file_replaces_the_old_one_and_leaves_no_other() {
+fn written_file_replaces_the_old_one_without_temporary_files() {
     let folder = std::env::temp_dir().join(format!("bloomfile-rust-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("a.bloom");
@@ -231,7 +231,7 @@ fn written_file_replaces_the_old_one_and_leaves_no_other() {
 }
 
 #[test]
-fn results_answer_maybe_until_the_function_of_the_application_is_stated() {
+fn results_answer_maybe_until_their_application_hash_is_named() {
     let name = HashName { id: 0x8000_0001, self_test: 7 };
     let build = |builder: Builder| {
         let mut builder = builder.hash(name);

@@ -40,7 +40,7 @@ fn answers_as_listed(filter: &Filter<'_>, keys: &str, absent: &str, path: &Path)
 }
 
 #[test]
-fn images_of_applications_are_refused_unless_the_caller_knows_them() {
+fn images_with_an_application_hash_are_refused_unless_it_is_named() {
     for row in table("golden/index.tsv") {
         let refused = Filter::open(golden(&row["file"])).map_err(|error| error.name());
         let expected = if row["hash"] == "xxh3" { None } else { Some("BLOOMFILE_EHASH") };
@@ -82,7 +82,7 @@ fn refused_images_have_the_listed_error() {
 }
 
 #[test]
-fn live_series_are_refused_unless_an_earlier_rule_does() {
+fn live_series_are_refused_by_this_rule_or_an_earlier_one() {
     for row in table("golden-refused/series.tsv") {
         let error = open_and_verify(&refused(&row["file"])).unwrap_err();
         let early = row["rule"].strip_prefix('V').and_then(|rule| rule.parse::<u32>().ok());
@@ -139,7 +139,7 @@ fn damaged_images_answer_as_listed_before_and_after_verification() {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn mapped_files_answer_as_files_that_were_read() {
+fn mapped_files_answer_like_files_read_into_memory() {
     for row in table("golden/index.tsv").iter().filter(|row| row["hash"] == "xxh3") {
         let path = golden(&row["file"]);
         // SAFETY: nothing writes to the files of the suite.
@@ -153,7 +153,7 @@ fn mapped_files_answer_as_files_that_were_read() {
 }
 
 #[test]
-fn keys_that_only_an_application_can_hash_are_maybe_with_an_error() {
+fn keys_only_an_application_can_hash_answer_maybe_with_an_error() {
     let row = table("golden/index.tsv").into_iter().find(|row| row["hash"] != "xxh3").unwrap();
     let lookups: [fn(&Filter<'_>) -> bool; 2] = [
         |filter| filter.contains(b"key"),

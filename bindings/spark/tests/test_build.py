@@ -25,7 +25,7 @@ class Build(SparkTest):
     def wanted(self, numbers=range(N), *options):
         return reference(os.path.join(self.folder, "wanted"), numbers, *options)
 
-    def test_is_that_of_bfcreate_header_included(self):
+    def test_file_equals_that_of_bfcreate(self):
         wanted = self.wanted(range(N), "-n", str(N))
         for slices in (1, 2, 7, None):
             report = build(self.keys, "url", self.path, capacity=N, replace=True, slices=slices)
@@ -34,12 +34,12 @@ class Build(SparkTest):
             self.assertEqual(report.slices, slices or 1)
         self.only("urls.bloom", "wanted")
 
-    def test_rate_seed_label(self):
+    def test_rate_seed_and_label_reach_the_header(self):
         wanted = self.wanted(range(N), "-n", "1M", "-p", "0.001", "-s", "0xfedcba9876543210", "--label", "größer")
         build(self.keys, "url", self.path, capacity=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5)
         self.assertEqual(read(self.path), wanted)
 
-    def test_key_kind(self):
+    def test_kind_of_keys_follows_the_column_or_the_option(self):
         """That of the column, unless another one is given that the column fits."""
         wanted = self.wanted(range(N), "-n", str(N))
         bodies = set()
@@ -56,17 +56,17 @@ class Build(SparkTest):
         build(self.keys.select(functions.upper("url").alias("u")), "u", self.path, capacity=N, replace=True, key_kind="lower")
         self.assertEqual(read(self.path)[HEADER:], wanted[HEADER:])
 
-    def test_repetitions_and_nulls_are_no_keys(self):
+    def test_repetitions_and_nulls_are_not_counted(self):
         twice = self.keys.union(self.keys).select(functions.when(functions.col("id") % 3 != 0, functions.col("url")).alias("u"))
         wanted = self.wanted([i for i in range(N) if i % 3], "-n", str(N))
         self.assertEqual(build(twice, "u", self.path, capacity=N, slices=3).keys, N - len(range(0, N, 3)))
         self.assertEqual(read(self.path), wanted)
 
-    def test_binary_is_taken_as_it_is(self):
+    def test_binary_columns_keep_their_bytes(self):
         build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, capacity=N, key_kind="text")
         self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(N)))
 
-    def test_strings_that_are_no_utf8_keep_their_bytes(self):
+    def test_strings_that_are_not_utf8_keep_their_bytes(self):
         keys = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
         build(keys, "s", self.path, capacity=1000)
         wanted = os.path.join(self.folder, "wanted")
@@ -74,7 +74,7 @@ class Build(SparkTest):
         subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "-x", "4", "-n", "1000", wanted, "-"], input=raw, check=True)
         self.assertEqual(read(self.path)[HEADER:], read(wanted)[HEADER:])
 
-    def test_rdd_of_keys(self):
+    def test_rdd_of_keys_is_built(self):
         some = list(range(0, 20_000)) * 2
         keys = self.spark.sparkContext.parallelize(some, 3).map(lambda i: None if i % 2 else f"http://example.org/{i}")
         self.assertEqual(build(keys, None, self.path, capacity=10_000, seed=7).keys, 10_000)
@@ -108,7 +108,7 @@ class Build(SparkTest):
                 build(self.spark.range(1).select(functions.expr(value).alias("x")), "x", self.path, capacity=1)
         self.only()
 
-    def test_no_rows(self):
+    def test_empty_frame_builds_an_empty_filter(self):
         self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, capacity=N, slices=4).keys, 0)
         self.assertEqual(read(self.path), self.wanted([], "-n", str(N), "--allow-empty"))
         self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, replace=True).capacity, 1)
@@ -125,7 +125,7 @@ class Build(SparkTest):
             build(self.keys, "url", self.path, capacity=N - 1, slices=3)
         self.only()
 
-    def test_file_that_exists(self):
+    def test_existing_file_needs_replace(self):
         build(self.keys.where("id < 9"), "url", self.path, capacity=9)
         before = read(self.path)
         with self.assertRaisesRegex(Error, "or allow replacing it"):
@@ -149,7 +149,7 @@ class Build(SparkTest):
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
-    def test_filter_with_keys_is_not_replaced_by_none(self):
+    def test_filter_with_keys_is_not_replaced_by_an_empty_filter(self):
         build(self.keys, "url", self.path, capacity=N)
         before = read(self.path)
         with self.assertRaisesRegex(Error, "the new filter has no keys"):
@@ -157,14 +157,14 @@ class Build(SparkTest):
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
-    def test_old_file_is_replaced_at_once(self):
+    def test_old_file_is_replaced_atomically(self):
         build(self.keys.where("id < 9"), "url", self.path, capacity=9)
         with open(self.path, "rb") as old:
             before = read(self.path)
             build(self.keys, "url", self.path, capacity=N, replace=True)
             self.assertEqual(old.read(), before)
 
-    def test_missing_column_and_bad_numbers(self):
+    def test_missing_columns_and_invalid_parameters_are_errors(self):
         for wrong in {"capacity": -1}, {"fpr": 1.5}, {"slices": 0}, {"label": "x" * 113}, {"key_kind": "words"}, {"key_kind": 0}:
             with self.assertRaises((Error, ValueError)):
                 build(self.keys, "url", self.path, **{"capacity": 9, **wrong})
@@ -174,7 +174,7 @@ class Build(SparkTest):
             build(self.keys, "nothing_like_it", self.path, capacity=9)
         self.only()
 
-    def test_leftovers_are_told_and_removed_when_old(self):
+    def test_old_leftovers_are_removed_and_young_leftovers_reported(self):
         young, old, other, longer = (
             os.path.join(self.folder, f".{name}.{uuid.uuid4()}.building")
             for name in ("urls.bloom", "urls.bloom", "other.bloom", "urls.bloom.new"))

@@ -71,7 +71,7 @@ class Failures(SparkTest):
 
 
 class Tasks(Failures):
-    def test_map_task_throws_once(self):
+    def test_failed_map_task_is_repeated(self):
         def once(url):
             from pyspark import TaskContext
             context = TaskContext.get()
@@ -84,14 +84,14 @@ class Tasks(Failures):
             self.make(self.path, keys)
             self.only_that(self.wanted)
 
-    def test_slice_cannot_be_written_once(self):
+    def test_failed_write_of_a_slice_is_repeated(self):
         for round_ in range(ROUNDS):
             self.old()
             self.make(self.plan(f"once=slice-{round_ % self.slices}-"))
             self.assertEqual(os.listdir(self.state), ["once"])
             self.only_that(self.wanted)
 
-    def test_slice_is_damaged_on_storage(self):
+    def test_damaged_slice_fails_the_build_and_keeps_the_old_file(self):
         for round_ in range(ROUNDS):
             old = self.old()
             for fault, error in ("flip", "BLOOMFILE_EPAGE"), ("cut", "BLOOMFILE_ETRUNCATED"):
@@ -99,7 +99,7 @@ class Tasks(Failures):
                     self.make(self.plan(f"{fault}=slice-{round_ % self.slices}-"))
                 self.only_that(old)
 
-    def test_storage_is_full(self):
+    def test_full_storage_keeps_the_old_file(self):
         for _ in range(ROUNDS):
             old = self.old()
             for what in "slice-1-", "whole":
@@ -107,7 +107,7 @@ class Tasks(Failures):
                     self.make(self.plan("full=" + what))
                 self.only_that(old)
 
-    def test_stores_of_objects(self):
+    def test_faults_of_an_object_store_keep_the_old_object(self):
         for _ in range(ROUNDS):
             old = self.old()
             with self.assertRaisesRegex(Error, "No space left on device"):
@@ -123,7 +123,7 @@ class Tasks(Failures):
 class Killed(Failures):
     options = {"spark__task__maxFailures": "40", "spark__stage__maxConsecutiveAttempts": "40"}
 
-    def test_executor_is_killed(self):
+    def test_killed_executor_does_not_fail_the_build(self):
         """At any moment of a build, which takes some seconds here since its keys come slowly."""
         driver = self.spark._jvm.java.lang.ProcessHandle.current().pid()
 
@@ -164,7 +164,7 @@ class Speculation(Failures):
         cls.master = cluster.url
         super().setUpClass()
 
-    def test_slow_task_is_overtaken(self):
+    def test_slow_task_is_overtaken_by_its_copy(self):
         for round_ in range(ROUNDS):
             self.old()
             begun = time.monotonic()
@@ -207,7 +207,7 @@ class Driver(Failures):
     def children(self, parent):
         return [process for process, of in processes("java").items() if of == parent]
 
-    def test_driver_is_killed(self):
+    def test_killed_driver_leaves_the_old_or_the_new_file(self):
         left = 0
         for round_ in range(ROUNDS):
             old = self.old()

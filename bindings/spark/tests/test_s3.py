@@ -73,7 +73,7 @@ class S3(SparkTest):
     def make(self, keys=None, **options):
         return build(self.keys if keys is None else keys, "url", self.url, capacity=N, **{"slices": 2, **options})
 
-    def test_file_is_that_of_bfcreate(self):
+    def test_object_equals_the_file_of_bfcreate(self):
         self.assertEqual(self.make().path, self.url)
         self.assertEqual(self.read(), self.wanted)
         self.assertEqual([name.rpartition("/")[2] for name in self.server.files.find(os.path.dirname(self.url))], ["urls.bloom"])
@@ -81,7 +81,7 @@ class S3(SparkTest):
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         self.assertLess(urls(self.spark, N, 2 * N).where(asked("url")).count(), 0.02 * N)
 
-    def test_old_file_is_replaced_at_once(self):
+    def test_old_object_is_replaced_atomically(self):
         """A reader sees the old file or the new one, whole."""
         self.make(self.keys.where("id < 9"))
         old = self.read()
@@ -100,7 +100,7 @@ class S3(SparkTest):
         self.assertLessEqual(seen, {old, self.wanted})
         self.assertEqual(self.read(), self.wanted)
 
-    def test_failed_build_leaves_the_old_file(self):
+    def test_failed_build_keeps_the_old_object(self):
         self.make(self.keys.where("id < 9"))
         old = self.read()
         with self.assertRaisesRegex(Error, "sized for 9 keys"):

@@ -36,7 +36,7 @@ class Workers(Folder):
             builder = builder.config("spark.jars.packages", "org.apache.spark:spark-connect_2.12:3.5.7")
         return builder.getOrCreate()
 
-    def test_file_is_that_of_bfcreate(self):
+    def test_file_equals_that_of_bfcreate(self):
         wanted = reference(os.path.join(self.folder, "wanted"), range(N), "-n", str(N), "--label", "größer", "-s", "7")
         twice = self.keys.union(self.keys).union(self.keys.select(functions.lit(None).cast("string"), "id"))
         for slices in 1, 3:
@@ -71,7 +71,7 @@ class Workers(Folder):
         self.assertEqual(report.keys, N)
         self.assertEqual(read(self.path), reference(os.path.join(self.folder, "wanted"), range(N), "-n", str(report.capacity)))
 
-    def test_nulls_and_integers_of_all_types(self):
+    def test_nulls_are_skipped_and_integers_of_all_types_found(self):
         some = self.spark.sql(f"SELECT * FROM VALUES (1L), (NULL), ({BIG}L), (-1L) AS t(x)")
         self.assertEqual(build(some, "x", self.path, capacity=4).keys, 3)
         asked = register(self.spark, "in_ids", self.path)
@@ -86,7 +86,7 @@ class Workers(Folder):
         with self.assertRaisesRegex(AnalysisException, "in_ids"):
             self.spark.sql("SELECT in_ids(1)").collect()
 
-    def test_columns_that_do_not_fit_cannot_be_analysed(self):
+    def test_columns_of_another_kind_fail_the_analysis(self):
         build(self.keys, "id", self.path, capacity=N)
         asked = register(self.spark, "in_ids", self.path)
         cases = {**CASTS, "'a'": "CAST(key AS BIGINT)"}
@@ -97,7 +97,7 @@ class Workers(Folder):
             with self.assertRaisesRegex(Exception, rf"write CAST\(key AS {cast}\)"):
                 self.spark.sql(f"SELECT in_ids({value})").collect()
 
-    def test_file_replaced_after_registering(self):
+    def test_replaced_file_is_used_by_the_next_query(self):
         build(self.keys, "url", self.path, capacity=N)
         asked = maybe_contains(self.path)
         build(self.keys.where("id < 9"), "url", self.path, capacity=N, replace=True)
@@ -106,7 +106,7 @@ class Workers(Folder):
         except Exception as error:
             self.assertIn("Register it again", str(error))
 
-    def test_not_a_filter(self):
+    def test_file_that_is_not_a_filter_is_an_error(self):
         with self.assertRaisesRegex(Error, "nowhere.bloom"):
             maybe_contains(os.path.join(self.folder, "nowhere.bloom"))
         with open(self.path, "w", encoding="ascii") as file:

@@ -73,7 +73,7 @@ class Framework(unittest.TestCase):
         state = json.loads((self.folder / name / "state.json").read_text())
         return state["rows"], state
 
-    def test_seed_repeats_a_run_whatever_the_number_of_processes(self):
+    def test_seed_repeats_a_run_with_any_number_of_processes(self):
         results = []
         for jobs in "1", "3":
             self.run_toy("toy", "--seed", "5", "--jobs", jobs)
@@ -93,7 +93,7 @@ class Framework(unittest.TestCase):
         self.assertIn("seed 5", output)
         self.assertIn("nothing found", output)
 
-    def test_count_and_time_end_it_and_resume_goes_on(self):
+    def test_run_ends_by_count_or_time_and_resumes(self):
         self.run_toy("toy", "--seed", "5", "--count", "10", "--jobs", "2")
         self.assertIn(self.rows("toy")[1]["next"], (10, 11))
         self.run_toy("toy", "--resume", "--time", "0s")
@@ -104,7 +104,7 @@ class Framework(unittest.TestCase):
         output, _ = self.run_toy("toy", "--resume")
         self.assertEqual(self.rows("toy")[0], rows, output)
 
-    def test_another_machine_goes_on(self):
+    def test_run_resumes_on_another_machine(self):
         self.run_toy("toy", "--seed", "5")
         whole = self.rows("toy")[0]
         sums = collections.Counter()
@@ -118,7 +118,7 @@ class Framework(unittest.TestCase):
         self.run_toy("slow", "--resume")
         self.assertEqual(self.rows("slow")[0], self.rows("toy")[0])
 
-    def test_stopped_one_goes_on_and_no_case_is_counted_twice(self):
+    def test_stopped_run_resumes_and_counts_no_case_twice(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
             run = self.begin("slow", "--seed", "9", "--jobs", "2")
             while not (self.folder / "slow" / "state.json").exists() and run.poll() is None:
@@ -133,7 +133,7 @@ class Framework(unittest.TestCase):
             self.assertEqual((state["next"], state["undone"]), (40, []))
             (self.folder / "slow" / "state.json").unlink()
 
-    def test_what_is_found_is_kept_and_found_again(self):
+    def test_findings_are_kept_and_can_be_repeated(self):
         output, errors = self.run_toy("bad", "--seed", "3", status=1)
         self.assertIn("FOUND 1", output)
         self.assertIn("FOUND case 7: seven", errors)
@@ -146,17 +146,17 @@ class Framework(unittest.TestCase):
         self.run_toy("bad", "--seed", "3", "--only", "8")
         self.run_toy("bad", "--resume", status=1)
 
-    def test_fault_of_a_campaign_is_no_success(self):
+    def test_fault_of_a_campaign_is_a_failure(self):
         output, errors = self.run_toy("broken", status=1)
         self.assertIn("a fault of the campaign", errors)
         self.assertIn("FOUND 1", output)
 
-    def test_case_that_hangs_is_found(self):
+    def test_hanging_case_is_detected(self):
         output, errors = self.run_toy("hanging", "--seed", "3", "--jobs", "2", status=1)
         self.assertIn("it has not ended after 1 seconds", errors)
         self.assertIn("FOUND 1", output)
 
-    def test_killed_process_is_found_and_its_case_is_run_again(self):
+    def test_killed_process_is_detected_and_its_case_repeated(self):
         output, errors = self.run_toy("killed", "--seed", "3", "--jobs", "2", status=1)
         self.assertIn("a process was killed", errors)
         self.assertIn("FOUND 1", output)
@@ -169,7 +169,7 @@ class Framework(unittest.TestCase):
         _, errors = self.run_toy("toy", "--resume", "more", status=2)
         self.assertIn("there are 41 cases now, and were 40", errors)
 
-    def test_new_run_keeps_the_state_of_the_old_one(self):
+    def test_new_run_keeps_the_state_of_the_old_run(self):
         self.run_toy("toy", "--seed", "5", "--count", "10")
         old = (self.folder / "toy" / "state.json").read_bytes()
         self.run_toy("toy", "--seed", "6")

@@ -109,12 +109,12 @@ class FullDisk(unittest.TestCase):
         self.works("create", self.filter, FILTER * 8)
         self.works("add", self.filter, KEYS)
 
-    def test_too_large_a_filter_is_refused(self):
+    def test_filter_larger_than_the_disk_is_refused(self):
         self.refused("ENOSPC", "create", self.filter, 2 * ROOM * 8)
         self.fill()
         self.refused("ENOSPC", "create", self.filter, MIB * 8)
 
-    def test_a_filter_that_fits_can_be_filled(self):
+    def test_filter_that_fits_can_be_filled(self):
         size = ROOM
         while self.use("create", self.filter, size * 8)[0] != 0:
             self.refused("ENOSPC", "create", self.filter, size * 8)
@@ -133,7 +133,7 @@ class FullDisk(unittest.TestCase):
         self.restart()
         self.check(SEALED)
 
-    def test_copying(self):
+    def test_copy_without_space_fails_and_keeps_the_source(self):
         self.filled_filter()
         copy, free = self.root / "copy", self.free()
         self.works("copy", self.filter, copy)
@@ -148,7 +148,7 @@ class FullDisk(unittest.TestCase):
         self.restart()
         self.check(CLEAN)
 
-    def test_largest_size_of_files(self):
+    def test_file_size_limit_fails_with_efbig(self):
         """Python ignores SIGXFSZ, and so do its children."""
         limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB)),
                    "restore_signals": False}
@@ -157,7 +157,7 @@ class FullDisk(unittest.TestCase):
         self.refused("EFBIG", "copy", self.filter, self.root / "copy", **limited)
         self.check(CLEAN)
 
-    def test_control_a_file_with_holes(self):
+    def test_control_add_to_a_file_with_holes_gets_sigbus(self):
         self.works("create", self.filter, FILTER * 8)
         run("fallocate", "--punch-hole", "--offset", "4096", "--length", str(FILTER), self.filter)
         self.fill()

@@ -35,7 +35,7 @@ class Layers(unittest.TestCase):
         return subprocess.run([BFQUERY, self.filter], input=keys, text=True, capture_output=True,
                               timeout=TIMEOUT)
 
-    def test_a_reader_that_was_there_first_sees_what_is_added(self):
+    def test_reader_opened_before_the_copy_up_sees_new_keys(self):
         self.mount_writable()
         with subprocess.Popen([BFQUERY, self.filter], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as reader:
@@ -50,13 +50,13 @@ class Layers(unittest.TestCase):
         self.assertEqual("old 0\n" + answers, OLD + NEW)
         self.assertEqual(reader.returncode, 0)
 
-    def test_it_has_all_keys_when_it_is_sealed(self):
+    def test_sealed_filter_has_keys_of_both_layers(self):
         self.mount_writable()
         run(BFADD, "-q", self.filter, input=NEW)
         run(BFSEAL, "-q", self.filter)
         self.assertEqual(self.query(OLD + NEW).stdout, OLD + NEW)
 
-    def test_without_a_layer_to_write_to_it_is_refused(self):
+    def test_read_only_mount_is_refused(self):
         (self.folder / "upper" / "other").touch()
         self.mount(f"{self.folder / 'lower'}:{self.folder / 'upper'}")
         result = self.query(OLD)

@@ -60,7 +60,7 @@ class Shutdown(unittest.TestCase):
         self.assertEqual(path.read_bytes() if path.exists() else None, before)
         self.assertEqual(status, 2, words)
 
-    def test_a_lost_new_name_is_an_error(self):
+    def test_lost_name_of_a_new_file_is_an_error(self):
         self.tool("bfcreate", "-q", "--live", *SHAPE, "live")
         self.tool("bfdelta", "-q", "a", "b", "patch")
         for words in (["bfcreate", "-q", "out"], ["bfcreate", "-q", "--live", *SHAPE, "out"],

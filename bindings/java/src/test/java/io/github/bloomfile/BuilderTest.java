@@ -49,7 +49,7 @@ public class BuilderTest {
 
     /** What does not fit into memory goes to a file, and parts of a body are made one after the other. */
     @Test
-    public void memoryDoesNotMatter() throws IOException {
+    public void imageDoesNotDependOnMemory() throws IOException {
         long[] digests = new Random(2).longs(600_000).toArray();
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC, Layout.COUNTING}) {
             Params params = new Params().layout(layout).bits(layout == Layout.BLOCKED ? 512 * 6000 : 3_000_001).hashes(4);
@@ -67,7 +67,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void orderAndRepetitionsDoNotMatter() throws IOException {
+    public void imageDoesNotDependOnOrderOrRepetitions() throws IOException {
         long[] digests = new Random(3).longs(20_000).toArray();
         digests[7] = 0;
         digests[8] = -1;
@@ -85,7 +85,7 @@ public class BuilderTest {
 
     /** Digests that all fall into one bucket take longer, but not for ever. */
     @Test(timeout = 20_000)
-    public void crowdedDigests() throws IOException {
+    public void digestsInOneBucketAreBuilt() throws IOException {
         long[] digests = new long[200_000];
         for (int i = 0; i < digests.length; i++) {
             digests[i] = i * 7919L % digests.length;
@@ -95,7 +95,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void keys() throws IOException {
+    public void keysEqualTheirDigests() throws IOException {
         byte[] long1 = new byte[1 << 20];
         new Random(4).nextBytes(long1);
         Params any = new Params().seed(9).keyKind("unknown");
@@ -114,7 +114,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void digestsOfKeys() throws IOException {
+    public void digestHashesTextAndIntegersAsKeys() throws IOException {
         String text = "žluťoučký";
         byte[] eight = {(byte) 0xFE, -1, -1, -1, -1, -1, -1, -1};
         try (Builder b = new Builder(new Params().seed(9)); Filter f = Filter.of(b.toBytes())) {
@@ -133,14 +133,14 @@ public class BuilderTest {
     }
 
     @Test
-    public void noKeys() throws IOException {
+    public void builderWithoutKeysMakesEmptyFilter() throws IOException {
         byte[] image = build(new Params());
         assertEquals(0, Header.u64(image, 2048 + 16));
         assertEquals(1, Header.u64(image, 88));
     }
 
     @Test
-    public void digestsOfAnApplication() throws IOException {
+    public void builderWithApplicationHashTakesDigestsOnly() throws IOException {
         try (Builder builder = new Builder(new Params().application(0x80000001, 5))) {
             assertEquals(ErrorCode.EHASH, assertThrows(BloomfileException.class, () -> builder.add("key")).code());
             builder.addDigest(17);
@@ -149,7 +149,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void overfull() throws IOException {
+    public void finishOverCapacityFailsWithoutOverfull() throws IOException {
         long[] digests = new Random(5).longs(1000).toArray();
         Path path = root.resolve("x.bloom");
         try (Builder builder = new Builder(new Params().capacity(300))) {
@@ -163,7 +163,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void whatExists() throws IOException {
+    public void existingFileNeedsReplace() throws IOException {
         Path path = root.resolve("x.bloom");
         try (Builder one = new Builder(new Params()); Builder none = new Builder(new Params())) {
             one.add("key");
@@ -186,7 +186,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void permissionsStay() throws IOException {
+    public void replaceKeepsPermissions() throws IOException {
         Path path = root.resolve("x".repeat(249) + ".bloom");
         try (Builder builder = new Builder(new Params())) {
             builder.add("key");
@@ -201,7 +201,7 @@ public class BuilderTest {
 
     /** Of several that finish under one name at the same time, one succeeds. */
     @Test
-    public void oneNameForAll() throws Exception {
+    public void oneOfSeveralFinishesUnderOneNameSucceeds() throws Exception {
         Path path = root.resolve("x.bloom");
         AtomicInteger succeeded = new AtomicInteger();
         List<Thread> threads = new ArrayList<>();
@@ -229,7 +229,7 @@ public class BuilderTest {
 
     /** Parameters travel to other machines. */
     @Test
-    public void serialized() throws Exception {
+    public void serializedParamsBuildTheSameFilter() throws Exception {
         Params params = new Params().capacity(100_000).fpr(0.02).seed(5).label("a").tag(new byte[] {1})
                 .watermark(new byte[] {2}).slice(1, 2).temporaryFolder(root).keyKind("fixed 8");
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -257,7 +257,7 @@ public class BuilderTest {
 
     /** It was kept in memory when its size was not known before the keys. */
     @Test
-    public void whatGoesToAStreamIsNotHeldInMemory() throws IOException {
+    public void filterWrittenToStreamSpillsToFile() throws IOException {
         Params params = new Params().fpr(1e-13).memory(1 << 20).temporaryFolder(root.resolve("missing"));
         try (Builder builder = new Builder(params)) {
             for (long i = 0; i < 100_000; i++) {
@@ -268,7 +268,7 @@ public class BuilderTest {
     }
 
     @Test(timeout = 30_000)
-    public void farMoreKeysThanBits() throws IOException {
+    public void rateOfFarMoreKeysThanBitsIsOne() throws IOException {
         for (int hashes : new int[] {0, 16, 32, 64}) {
             new Builder(new Params().capacity(1L << 60).bits(1024).hashes(hashes)).close();
             assertEquals(1, Sizing.rate(Layout.BLOCKED, 1024, 1L << 60, Math.max(1, hashes)), 0);
@@ -276,7 +276,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void closedOrBadParameters() throws IOException {
+    public void closedBuilderAndInvalidParamsAreRefused() throws IOException {
         Builder builder = new Builder(new Params());
         builder.close();
         assertThrows(IllegalStateException.class, () -> builder.add("key"));
@@ -303,7 +303,7 @@ public class BuilderTest {
 
     /** A call during another one is refused, and no filter is made without its keys. */
     @Test
-    public void aRefusedKeyEndsTheBuilder() throws IOException {
+    public void addDuringFinishEndsTheBuilder() throws IOException {
         try (Builder builder = new Builder(new Params())) {
             builder.add("one");
             builder.finish(new OutputStream() {
@@ -321,7 +321,7 @@ public class BuilderTest {
     }
 
     @Test
-    public void twoThreadsLoseNoKeyInSilence() throws Exception {
+    public void concurrentAddsAreKeptOrRefused() throws Exception {
         for (int round = 0; round < 5; round++) {
             try (Builder builder = new Builder(new Params())) {
                 AtomicInteger refused = new AtomicInteger();
@@ -360,7 +360,7 @@ public class BuilderTest {
 
     /** The file is there or not, as finish() says; and nothing else is. */
     @Test
-    public void anInterruptOfFinishIsAllOrNothing() throws Exception {
+    public void interruptedFinishWritesAllOrNothing() throws Exception {
         Path path = root.resolve("interrupted");
         Thread self = Thread.currentThread();
         try (Builder builder = new Builder(new Params().capacity(100_000))) {
@@ -396,7 +396,7 @@ public class BuilderTest {
 
     /** Java closes the temporary file with the digests: no filter is made of the rest. */
     @Test
-    public void anInterruptMayEndTheBuilder() throws IOException {
+    public void builderThatLostItsSpillFileIsRefused() throws IOException {
         try (Builder builder = new Builder(new Params().memory(1 << 20).temporaryFolder(root))) {
             builder.addDigests(new Random(3).longs(1_000_000).toArray());
             Thread.currentThread().interrupt();

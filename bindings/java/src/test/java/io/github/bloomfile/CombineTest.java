@@ -58,7 +58,7 @@ public class CombineTest {
     }
 
     @Test
-    public void unionIsBuiltOfAllKeys() throws IOException {
+    public void unionEqualsBuildOfAllKeys() throws IOException {
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             Path a = file("a", params(layout), 0, 3000);
             Path b = file("b", params(layout).embedded(true), 2000, 5000);
@@ -76,7 +76,7 @@ public class CombineTest {
     }
 
     @Test
-    public void foldedIsBuiltSmaller() throws IOException {
+    public void foldEqualsBuildAtSmallerSize() throws IOException {
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             Path a = file("a", params(layout), 0, 3000);
             for (int factor : new int[] {1, 2, 5, 36, 360}) {
@@ -91,7 +91,7 @@ public class CombineTest {
 
     /** A factor that is no power of two, and a number of bits that is no multiple of 64. */
     @Test
-    public void oddFactors() throws IOException {
+    public void foldWorksWithOddFactorsAndSizes() throws IOException {
         Params params = new Params().layout(Layout.CLASSIC).hashes(3).capacity(100);
         for (int[] size : new int[][] {{803, 11}, {100_001, 11}, {4001 * 13, 13}, {99_999, 99_999}, {8, 8}}) {
             Path a = file("a", params.bits(size[0]).embedded(size[0] == 803), 0, 100);
@@ -111,7 +111,7 @@ public class CombineTest {
     }
 
     @Test
-    public void damage() throws IOException {
+    public void damagedSourcesAreRefused() throws IOException {
         Path a = file("a", params(Layout.BLOCKED), 0, 3000);
         Path b = file("b", params(Layout.BLOCKED), 0, 10);
         byte[] good = Files.readAllBytes(a);
@@ -130,7 +130,7 @@ public class CombineTest {
     }
 
     @Test
-    public void whatDoesNotFit() throws IOException {
+    public void incompatibleSourcesAreRefused() throws IOException {
         Path a = file("a", params(Layout.BLOCKED), 0, 10);
         refused(ErrorCode.EDIFFERENTLAYOUT, () -> Merge.union(made, List.of(a, file("b", params(Layout.CLASSIC), 0, 1))));
         refused(ErrorCode.EDIFFERENTHASHCOUNT,
@@ -152,7 +152,7 @@ public class CombineTest {
     }
 
     @Test
-    public void tooFull() throws IOException {
+    public void resultOverTheTargetRateIsRefused() throws IOException {
         Path a = file("a", params(Layout.BLOCKED).fpr(0.01), 0, 9000);
         Path b = file("b", params(Layout.BLOCKED).fpr(0.001), 9000, 20_000);
         refused(ErrorCode.EOVERRATE, () -> Merge.union(made, List.of(a, b)));
@@ -167,7 +167,7 @@ public class CombineTest {
 
     /** A filter may take the place of its source. */
     @Test
-    public void inPlace() throws IOException {
+    public void foldReplacesItsSource() throws IOException {
         Path a = file("a", params(Layout.CLASSIC), 0, 100);
         assertTrue(Fold.fold(a, a, WriteOption.REPLACE) > 10);
         assertEquals(1, root.toFile().list().length);

@@ -63,7 +63,7 @@ public class DifferentialTest {
     }
 
     @Test
-    public void saysWhatTheCLibrarySays() throws Exception {
+    public void answersMatchTheCLibrary() throws Exception {
         String program = System.getProperty("bloomfile.answers");
         assumeTrue("no program to ask", program != null);
         List<Base> bases = new ArrayList<>();

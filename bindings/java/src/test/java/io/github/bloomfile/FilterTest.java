@@ -135,7 +135,7 @@ public class FilterTest {
     }
 
     @Test
-    public void positions() {
+    public void positionsMatchTheVectors() {
         int asked = 0;
         for (Spec.Vector v : Spec.vectors("positions")) {
             long m = v.number("m");
@@ -170,7 +170,7 @@ public class FilterTest {
 
     /** The page of each vector, with its key's equations made true by what the vector says of them. */
     @Test
-    public void ribbonLookups() {
+    public void ribbonLookupsMatchTheVectors() {
         for (Spec.Vector v : Spec.vectors("lookup")) {
             int lines = v.integer("lines");
             int q = v.integer("groups");
@@ -206,7 +206,7 @@ public class FilterTest {
     }
 
     @Test
-    public void whatIsInADamagedPageIsMaybe() throws IOException {
+    public void damagedPageAnswersMaybe() throws IOException {
         for (String file : new String[] {"blocked-seed", "classic-m480833", "counting-two-pages-embedded",
             "ribbon-two-pages", "series-3", "slice-middle"}) {
             byte[] image = Spec.read(Spec.GOLDEN.resolve(file + ".bloom"));
@@ -242,7 +242,7 @@ public class FilterTest {
     }
 
     @Test
-    public void uncheckedUntilVerified() throws IOException {
+    public void uncheckedFilterIsTrustedUntilVerified() throws IOException {
         byte[] image = Spec.read(Spec.GOLDEN.resolve("blocked-file.bloom"));
         image[4096] ^= 1;
         Filter f = Filter.of(ByteBuffer.wrap(image), Filter.Options.DEFAULT.check(Filter.Check.NONE));
@@ -254,7 +254,7 @@ public class FilterTest {
     }
 
     @Test
-    public void manyThreads() throws Exception {
+    public void concurrentLookupsCountADamagedPageOnce() throws Exception {
         byte[] image = Spec.read(Spec.GOLDEN.resolve("classic-m480833.bloom"));
         image[4096 * 3] ^= 1;
         long[] digests = digests(20000, 2);
@@ -289,7 +289,7 @@ public class FilterTest {
     }
 
     @Test
-    public void aFileThatIsCutIsMaybe() throws Exception {
+    public void truncatedFileAnswersMaybe() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);
         long[] digests = digests(1000, 3);
         for (long size : new long[] {0, 1, 4096, 5000, 8191}) {
@@ -331,7 +331,7 @@ public class FilterTest {
 
     /** What is cut from a page reads as zeros, without an error. */
     @Test
-    public void cutInsideAPageIsNeverNo() throws Exception {
+    public void truncationInsideAPageNeverAnswersNo() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);
         long[] digests = digests(8000, 8);
         Path path = folder.getRoot().toPath().resolve("inside");
@@ -365,7 +365,7 @@ public class FilterTest {
 
     /** A file that is cut while lookups are under way: no key of it is ever a "no". */
     @Test
-    public void oneThatIsCutMeanwhileIsNeverNo() throws Exception {
+    public void truncationDuringLookupsNeverAnswersNo() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);
         Path path = folder.getRoot().toPath().resolve("meanwhile");
         long[] digests = digests(20000, 5);
@@ -436,7 +436,7 @@ public class FilterTest {
 
     /** A page that was read before, and that the disk does not give again. */
     @Test
-    public void aPageThatCannotBeReadIsMaybe() throws Exception {
+    public void unreadablePageAnswersMaybe() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);
         assumeTrue(System.getProperty("bloomfile.unreadable") != null);
         System.load(System.getProperty("bloomfile.unreadable"));
@@ -467,7 +467,7 @@ public class FilterTest {
     }
 
     @Test
-    public void oneThatIsWrittenOverIsNoticed() throws Exception {
+    public void overwrittenFileIsReported() throws Exception {
         Path path = copy("written");
         try (Filter f = Filter.open(path)) {
             assertNull(f.error());
@@ -479,7 +479,7 @@ public class FilterTest {
 
     /** If only the time of status shows a write, pages that answers relied on are checked again. */
     @Test
-    public void oneThatIsWrittenOverBehindItsTimeIsCheckedAgain() throws Exception {
+    public void pagesAreCheckedAgainIfOnlyTheStatusTimeChanges() throws Exception {
         Path path = copy("behind");
         assumeTrue(path.getFileSystem().supportedFileAttributeViews().contains("unix"));
         long[] digests = digests(100_000, 11);
@@ -510,7 +510,7 @@ public class FilterTest {
 
     /** Names, links and rights of a file are not its bytes. */
     @Test
-    public void oneWhoseInodeAloneChangesIsWhatItWas() throws Exception {
+    public void changedModeOrLinksAreNotAChange() throws Exception {
         Path path = copy("rights");
         try (Filter f = Filter.open(path)) {
             Files.setPosixFilePermissions(path, java.nio.file.attribute.PosixFilePermissions.fromString("r--------"));
@@ -527,7 +527,7 @@ public class FilterTest {
 
     /** What is around a filter in a file may change. Its own header may not. */
     @Test
-    public void aRangeOfAFileIsChangedWithItsHeader() throws Exception {
+    public void rangeIsChangedOnlyWithItsHeader() throws Exception {
         byte[] image = Files.readAllBytes(copy("alone"));
         Path path = folder.getRoot().toPath().resolve("range");
         Files.write(path, new byte[100]);
@@ -544,7 +544,7 @@ public class FilterTest {
 
     /** A page that was right before is not damage: answers that came from it may have been wrong. */
     @Test
-    public void aPageThatWasRightAndIsNotAnyMoreIsAChange() throws Exception {
+    public void pageFoundRightBeforeIsReportedAsChanged() throws Exception {
         Path path = copy("page");
         long[] digests = digests(1000, 8);
         java.nio.file.attribute.FileTime time = Files.getLastModifiedTime(path);
@@ -564,7 +564,7 @@ public class FilterTest {
 
     /** What a lookup or a check in another thread meets is the end of the filter, not a change of the file. */
     @Test
-    public void closingDuringLookupsIsNoChange() throws Exception {
+    public void closeDuringLookupsIsNotReportedAsChange() throws Exception {
         Path path = copy("closed");
         long[] digests = digests(64, 9);
         for (int round = 0; round < 150; round++) {
@@ -601,7 +601,7 @@ public class FilterTest {
     }
 
     @Test
-    public void anInterruptedThreadOpensAndLooksUp() throws Exception {
+    public void interruptedThreadCanOpenAndLookUp() throws Exception {
         Path path = copy("interrupted");
         long[] digests = digests(1000, 10);
         boolean[] right = answers(Filter.open(path), digests);
@@ -641,7 +641,7 @@ public class FilterTest {
     }
 
     @Test
-    public void oneThatIsReplacedStaysWhatItWas() throws Exception {
+    public void replacedFileKeepsItsAnswers() throws Exception {
         long[] digests = digests(1000, 4);
         Path path = copy("replaced");
         try (Filter f = Filter.open(path)) {
@@ -670,7 +670,7 @@ public class FilterTest {
 
     /** A loop of lookups, compiled, learns that there are doubts. */
     @Test
-    public void loopsHearOfDoubts() throws Exception {
+    public void compiledLoopSeesDamageFoundLater() throws Exception {
         Filter f;
         try (Builder builder = new Builder(new Params().capacity(2_000_000))) {
             builder.add("one");
@@ -692,7 +692,7 @@ public class FilterTest {
     }
 
     @Test
-    public void closed() throws Exception {
+    public void closedFilterRefusesLookups() throws Exception {
         Filter f = Filter.open(copy("closed"));
         f.close();
         f.close();
@@ -704,7 +704,7 @@ public class FilterTest {
     }
 
     @Test
-    public void whatIsNoFile() throws Exception {
+    public void foldersMissingFilesAndBadRangesAreRefused() throws Exception {
         Path here = folder.getRoot().toPath();
         assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class, () -> Filter.open(here)).code());
         assertThrows(NoSuchFileException.class, () -> Filter.open(here.resolve("none")));
@@ -722,7 +722,7 @@ public class FilterTest {
 
     /** Blocks on both sides of 1, 2 and 3 GiB, of a file that is nearly all holes. */
     @Test
-    public void largerThanABuffer() throws Exception {
+    public void lookupsWorkInBodiesAboveThreeGigabytes() throws Exception {
         long bodySize = 3L * (1 << 30) + 8192;
         long pages = bodySize / 4096;
         byte[] head = Arrays.copyOf(Spec.read(Spec.GOLDEN.resolve("blocked-file.bloom")), 4096);
@@ -783,7 +783,7 @@ public class FilterTest {
 
     /** Facts of a header, for people. */
     @Test
-    public void infoIsALine() throws IOException {
+    public void infoIsPrintedAsOneLine() throws IOException {
         try (Builder builder = new Builder(new Params().capacity(20000).fpr(0.01).label("users of May"))) {
             for (long key = 1; key <= 1234; key++) {
                 builder.add(key);

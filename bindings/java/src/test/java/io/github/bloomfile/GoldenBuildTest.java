@@ -67,7 +67,7 @@ public class GoldenBuildTest {
     }
 
     @Test
-    public void filesThatBfcreateMakes() throws IOException {
+    public void builderMakesTheFilesOfBfcreate() throws IOException {
         int made = 0;
         for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("index.tsv"))) {
             if (row.get("bfcreate").equals("-")) {

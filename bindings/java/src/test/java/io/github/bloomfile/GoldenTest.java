@@ -119,7 +119,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void images() throws Exception {
+    public void imagesOpenAndAnswer() throws Exception {
         int found = 0;
         for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("index.tsv"))) {
             String file = row.get("file");
@@ -159,7 +159,7 @@ public class GoldenTest {
 
     /** What operations.tsv names, as far as it is implemented here: the same header, but for the form, and the same answers. */
     @Test
-    public void operations() throws Exception {
+    public void operationsMakeTheGoldenAnswers() throws Exception {
         Path made = folder.getRoot().toPath().resolve("made");
         List<Map<String, String>> index = Spec.table(Spec.GOLDEN.resolve("index.tsv"));
         int found = 0;
@@ -195,7 +195,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void hashFunctionsOfApplications() throws Exception {
+    public void applicationHashMustBeNamed() throws Exception {
         int found = 0;
         for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("index.tsv"))) {
             Path path = Spec.GOLDEN.resolve(row.get("file"));
@@ -237,7 +237,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void series() throws Exception {
+    public void sealedSeriesOpenAndLiveSeriesAreRefused() throws Exception {
         int sealed = 0;
         for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("series.tsv"))) {
             String file = row.get("file");
@@ -274,7 +274,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void refused() throws Exception {
+    public void refusedFilesHaveTheirErrors() throws Exception {
         int found = 0;
         for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("index.tsv"))) {
             Path path = Spec.REFUSED.resolve(row.get("file"));
@@ -318,7 +318,7 @@ public class GoldenTest {
 
     /** What doubt.tsv says, before and after verifying; maybes() compares single lookups with batches. */
     @Test
-    public void answersInDoubtAreThoseOfTheTable() throws Exception {
+    public void answersFromDamagedFilesMatchTheTable() throws Exception {
         int found = 0;
         for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("doubt.tsv"))) {
             Path refused = Spec.REFUSED.resolve(row.get("file"));
@@ -381,7 +381,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void refusedLiveSeries() throws Exception {
+    public void liveSeriesOfTheTableAreRefused() throws Exception {
         for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("series.tsv"))) {
             Path path = Spec.REFUSED.resolve(row.get("file"));
             assertThrows(row.get("file"), BloomfileException.class, () -> Filter.open(path));
@@ -389,7 +389,7 @@ public class GoldenTest {
     }
 
     @Test
-    public void imagesBehindOneAnother() throws Exception {
+    public void concatenatedImagesAreReadFromOneStream() throws Exception {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         List<Map<String, String>> rows = new ArrayList<>(Spec.table(Spec.GOLDEN.resolve("index.tsv")));
         rows.addAll(Spec.table(Spec.GOLDEN.resolve("series.tsv")));

@@ -17,7 +17,7 @@ public class HeaderTest {
     }
 
     @Test
-    public void wholeFileOfTheText() throws BloomfileException {
+    public void wholeFileOfTheSpecificationDecodes() throws BloomfileException {
         Header h = decode(Spec.wholeFile());
         assertEquals(512, h.headerSize);
         assertEquals(Layout.CLASSIC, h.layout);
@@ -35,7 +35,7 @@ public class HeaderTest {
     }
 
     @Test
-    public void refused() throws BloomfileException {
+    public void refusedHeadersHaveTheirErrors() throws BloomfileException {
         int refused = 0;
         for (Spec.Vector v : Spec.vectors("refused")) {
             byte[] image = Spec.wholeFile();
@@ -61,7 +61,7 @@ public class HeaderTest {
     }
 
     @Test
-    public void everyErrorOfTheTextHasItsName() {
+    public void everyErrorOfTheSpecificationHasItsName() {
         int found = 0;
         for (String line : new String(Spec.read(Spec.TREE.resolve("format-spec.md")),
                 java.nio.charset.StandardCharsets.UTF_8).split("\n")) {
@@ -75,7 +75,7 @@ public class HeaderTest {
     }
 
     @Test
-    public void messagesSayWhatWasAttemptedAndWhatToDo() {
+    public void messageNamesTheAttemptAndTheRemedy() {
         Header.Source source = new Header.Source("open users.bloom", false);
         BloomfileException e = assertThrows(BloomfileException.class, () -> Header.decode(new byte[0], 0, source));
         assertEquals("cannot open users.bloom: the file is empty (copy it again, or rebuild it) [BLOOMFILE_EEMPTY]",

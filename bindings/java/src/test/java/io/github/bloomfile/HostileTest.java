@@ -107,7 +107,7 @@ public class HostileTest {
     }
 
     @Test
-    public void fullDisk() throws Exception {
+    public void fullDiskLeavesTheOldFile() throws Exception {
         try (Builder builder = builder(new Params(), 10)) {
             builder.finish(path);
         }
@@ -122,13 +122,13 @@ public class HostileTest {
     }
 
     @Test
-    public void largerThanMemory() throws Exception {
+    public void filtersLargerThanTheHeapAreBuiltAndCombined() throws Exception {
         assertEquals(0, run("", "large", path.toString()));
         assertEquals(6, root.toFile().list().length);
     }
 
     @Test
-    public void noSuchFolderOrNoPermission() throws IOException {
+    public void missingFolderOrPermissionIsAnError() throws IOException {
         try (Builder builder = builder(new Params(), 10)) {
             assertThrows(NoSuchFileException.class, () -> builder.finish(root.resolve("none/x.bloom")));
             assertThrows(IOException.class, () -> builder.finish(Path.of("/proc/x.bloom")));
@@ -138,7 +138,7 @@ public class HostileTest {
     }
 
     @Test
-    public void somebodyElseTakesTheName() throws IOException {
+    public void fileThatTakesTheNameIsKept() throws IOException {
         byte[] text = "mine".getBytes(StandardCharsets.UTF_8);
         try (NewFile file = new NewFile(path)) {
             Files.write(path, text);
@@ -155,7 +155,7 @@ public class HostileTest {
 
     /** A stream that fails at any point: the caller knows, and the builder can try again. */
     @Test
-    public void streamThatFails() throws IOException {
+    public void failedStreamIsReportedAndCanBeRetried() throws IOException {
         try (Builder builder = builder(new Params().bits(1 << 16).hashes(4), 1000)) {
             byte[] wanted = builder.toBytes();
             for (int limit = 0; limit < wanted.length; limit += 997) {
@@ -177,7 +177,7 @@ public class HostileTest {
 
     /** A builder that could not keep a digest makes no filter without it. */
     @Test
-    public void keysThatWereLost() throws IOException {
+    public void builderThatLostKeysMakesNoFilter() throws IOException {
         Params params = new Params().memory(1 << 20).temporaryFolder(root.resolve("none"));
         try (Builder builder = new Builder(params)) {
             assertThrows(IOException.class, () -> builder.addDigests(new Random(1).longs(1_000_000).toArray()));

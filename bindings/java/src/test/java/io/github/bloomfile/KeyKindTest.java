@@ -65,7 +65,7 @@ public class KeyKindTest {
     }
 
     @Test
-    public void everyKindOfFilterAndKey() throws IOException {
+    public void filterAcceptsOnlyItsKindsOfKeys() throws IOException {
         for (String kind : List.of("unknown", "text", "lower", "integers", "bytes", "fixed 8", "fixed 3")) {
             for (Map.Entry<Object, List<String>> row : ACCEPTED.entrySet()) {
                 Object key = row.getKey();
@@ -81,7 +81,7 @@ public class KeyKindTest {
     }
 
     @Test
-    public void theFirstKeyDecides() throws IOException {
+    public void firstKeyDecidesTheKind() throws IOException {
         assertEquals("text", Filter.of(build(null, "a", THREE)).info().keyKind());
         assertEquals("integers", Filter.of(build(null, 7L, EIGHT)).info().keyKind());
         assertEquals("bytes", Filter.of(build(null, THREE, "a")).info().keyKind());
@@ -92,7 +92,7 @@ public class KeyKindTest {
     }
 
     @Test
-    public void integersOfEveryWidthAreTheSameKeys() throws IOException {
+    public void integersOfEveryWidthAreEqualKeys() throws IOException {
         Filter f = Filter.of(build(null, -1L, 7L));
         assertTrue(f.mayContain((byte) 7) && f.mayContain((short) -1) && f.mayContain(7) && f.mayContain(-1L));
         assertTrue(f.mayContain(new byte[] {7, 0, 0, 0, 0, 0, 0, 0}));
@@ -103,14 +103,14 @@ public class KeyKindTest {
     }
 
     @Test
-    public void lowerCaseIsFolded() throws IOException {
+    public void lowerCaseFiltersFoldAscii() throws IOException {
         Filter f = Filter.of(build("lower", "GROẞ-Ä", THREE));
         assertTrue(f.mayContain("groẞ-Ä") && f.mayContain("ABC") && f.mayContain("abc".getBytes(StandardCharsets.UTF_8)));
         assertTrue(f.mayContainDigest(Xxh3.hash("abc".getBytes(StandardCharsets.UTF_8), 0)));
     }
 
     @Test
-    public void aKindOfALaterVersionAnswersNoTypedKey() throws IOException {
+    public void typedKeysAreRefusedForKindsOfLaterVersions() throws IOException {
         for (String name : List.of("key-kind-newer-6", "key-kind-newer-text-with-a-size", "key-kind-newer-all-ones")) {
             Path path = Spec.GOLDEN.resolve(name + ".bloom");
             Filter f = Filter.of(Files.readAllBytes(path));

@@ -126,7 +126,7 @@ public class LiveTest {
     }
 
     @Test
-    public void poisonedWhileOpenIsMaybe() throws Exception {
+    public void poisonWrittenWhileOpenAnswersMaybe() throws Exception {
         for (int slot : new int[] {RECORD, RECORD + 1024}) {
             Files.write(path, record(golden("live-clean.bloom"), 0, ""));
             try (Filter f = Filter.open(path, LIVE); Filter uncut = Filter.open(path, LIVE.uncut())) {
@@ -148,7 +148,7 @@ public class LiveTest {
 
     /** A file of another boot, and one whose writer is gone without a trace but its mark. */
     @Test
-    public void uncleanIsRefused() throws Exception {
+    public void uncleanFileIsRefused() throws Exception {
         byte[][] images = {record(golden("live-clean.bloom"), 0, "000102030405060708090a0b0c0d0e0f"),
             record(golden("live-clean.bloom"), Header.FLAG_SYNCHRONISING, boot())};
         for (byte[] image : images) {
@@ -203,7 +203,7 @@ public class LiveTest {
 
     /** R9: a writer that seals the filter writes checksums over its last bytes. */
     @Test
-    public void lastBytesMayChange() throws Exception {
+    public void checksumsWrittenByASealAreNotAChange() throws Exception {
         Header h = empty();
         try (Filter f = Filter.open(path, LIVE)) {
             assertFalse(f.layers()[0].isSurelyAbsent(12345));
@@ -218,7 +218,7 @@ public class LiveTest {
 
     /** The first look saw no bits, and a writer set them before the second. */
     @Test
-    public void keyAddedBetweenTwoLooksIsFound() throws Exception {
+    public void keyAddedBetweenTwoReadsIsFound() throws Exception {
         Header h = empty();
         try (Filter f = Filter.open(path, LIVE)) {
             assertFalse(f.revises(12345));
@@ -232,7 +232,7 @@ public class LiveTest {
 
     /** Before Java 14 a copy from a page that was cut may be anything. */
     @Test
-    public void copiesProveNothingBeforeJava14() throws Exception {
+    public void copiedPagesNeverAnswerNoBeforeJava14() throws Exception {
         try (Filter f = Filter.open(Spec.GOLDEN.resolve("blocked-file.bloom"))) {
             long sure = new Random(3).longs(1000).filter(f.layers()[0]::isSurelyAbsent).count();
             assertEquals(Runtime.version().feature() >= 14, sure > 0);
@@ -251,7 +251,7 @@ public class LiveTest {
     }
 
     @Test
-    public void syncUnderWayIsNotUnclean() throws Exception {
+    public void runningSyncIsNotUnclean() throws Exception {
         Files.write(path, record(golden("live-clean.bloom"), Header.FLAG_SYNCHRONISING, boot()));
         Process holder = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 System.getProperty("java.class.path"), Holder.class.getName(), path.toString()).start();
@@ -266,7 +266,7 @@ public class LiveTest {
     }
 
     @Test
-    public void anotherFileCopiedOverItIsMaybe() throws Exception {
+    public void fileCopiedOverTheFilterAnswersMaybe() throws Exception {
         byte[] image = record(golden("live-clean.bloom"), 0, "");
         Files.write(path, image);
         try (Filter f = Filter.open(path, LIVE)) {
@@ -280,7 +280,7 @@ public class LiveTest {
     }
 
     @Test
-    public void cutFileIsMaybe() throws Exception {
+    public void truncatedLiveFileAnswersMaybe() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);
         for (long size : new long[] {0, 5000}) {
             Files.write(path, record(golden("live-clean.bloom"), 0, ""));
@@ -298,7 +298,7 @@ public class LiveTest {
 
     /** Damaged live files are refused as the table says; valid ones are opened unless they are unclean. */
     @Test
-    public void refused() throws Exception {
+    public void damagedLiveFilesHaveTheirErrors() throws Exception {
         int refused = 0;
         int opened = 0;
         for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("index.tsv"))) {

@@ -22,7 +22,7 @@ public class MutableFilterTest {
 
     /** What it seals is what a builder makes of the keys that were new. */
     @Test
-    public void sealsTheFileOfABuilder() throws Exception {
+    public void sealedFileEqualsThatOfABuilder() throws Exception {
         long[] digests = new Random(1).longs(5000).toArray();
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             for (int hashes : new int[] {0, 1, 6, 13}) {
@@ -47,7 +47,7 @@ public class MutableFilterTest {
     }
 
     @Test
-    public void keysOfOneKind() throws Exception {
+    public void keysOfAnotherKindAreRefused() throws Exception {
         MutableFilter f = new MutableFilter(new Params().capacity(1000));
         assertFalse(f.mayContain("alice") || f.mayContain(7) || f.mayContain(new byte[3]));
         assertTrue(f.add(7) && f.add(-1L) && !f.add((short) 7));
@@ -72,7 +72,7 @@ public class MutableFilterTest {
     }
 
     @Test
-    public void refusesWhatItCannotKeep() throws Exception {
+    public void impossibleParamsAreRefused() throws Exception {
         for (Params params : new Params[] {new Params(), new Params().bits(1000), new Params().capacity(10).layout(Layout.COUNTING),
             new Params().capacity(10000).slice(0, 2)}) {
             assertEquals(ErrorCode.EVALUE, assertThrows(BloomfileException.class, () -> new MutableFilter(params)).code());
@@ -91,7 +91,7 @@ public class MutableFilterTest {
 
     /** Of threads that add the same keys, one finds each key new; no add is lost. */
     @Test
-    public void manyThreads() throws Exception {
+    public void concurrentAddsAreAllKept() throws Exception {
         long[] digests = new Random(4).longs(20_000).toArray();
         MutableFilter f = new MutableFilter(new Params().capacity(20_000).fpr(1e-6));
         AtomicInteger added = new AtomicInteger();

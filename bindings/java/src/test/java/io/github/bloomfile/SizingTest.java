@@ -20,7 +20,7 @@ import org.junit.Test;
  */
 public class SizingTest {
     @Test
-    public void vectors() throws BloomfileException {
+    public void sizesMatchTheVectors() throws BloomfileException {
         for (Spec.Vector v : Spec.vectors("size")) {
             int k = v.has("k") ? v.integer("k") : 0;
             Sizing size = v.has("m") ? Sizing.given(v.layout(), v.number("m"), k, v.number("n"))
@@ -30,7 +30,7 @@ public class SizingTest {
     }
 
     @Test
-    public void rateVectors() {
+    public void ratesMatchTheVectors() {
         for (Spec.Vector v : Spec.vectors("rate")) {
             double rate = Sizing.rate(v.layout(), v.number("m"), v.number("n"), v.integer("k"));
             assertEquals(v.line, 1, rate / Double.parseDouble(v.answer[0]), 1e-9);
@@ -39,7 +39,7 @@ public class SizingTest {
 
     /** Rates that are known in closed form. */
     @Test
-    public void rates() {
+    public void ratesMatchClosedForms() {
         assertEquals(0, Sizing.rate(Layout.CLASSIC, 100, 0, 3), 0);
         assertEquals(1, Sizing.rate(Layout.CLASSIC, 1, 1, 1), 0);
         assertEquals(0.01, Sizing.rate(Layout.CLASSIC, 100, 1, 1), 1e-15);
@@ -53,7 +53,7 @@ public class SizingTest {
 
     /** Above 2048 / k keys the rate is that of the formula, which the chain of all throws does not give. */
     @Test
-    public void exactOrByMoments() {
+    public void ratesAbove2048ThrowsFollowTheFormula() {
         assertEquals(1 - Math.pow(0.999, 2048), CellRate.rate(1000, 2048, 1), 1e-12);
         double x = 293 * 7 / 2812.0;
         double f = 1 - Math.exp(-x);
@@ -66,7 +66,7 @@ public class SizingTest {
     }
 
     @Test
-    public void unreachable() {
+    public void unreachableRatesAreRefused() {
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             assertEquals(ErrorCode.EUNREACHABLE,
                     assertThrows(BloomfileException.class, () -> Sizing.of(layout, 1L << 60, 0.01, 0)).code());
@@ -119,7 +119,7 @@ public class SizingTest {
 
     /** On both sides of where the formula changes; rates that a size has exactly; what no size has. */
     @Test
-    public void choosesWhatTheCLibraryChooses() throws IOException {
+    public void sizesMatchTheCLibrary() throws IOException {
         try (Library library = library()) {
             for (Layout layout : SIZED) {
                 for (int k : new int[] {1, 3, 7, 20, 30, 64}) {
@@ -151,7 +151,7 @@ public class SizingTest {
 
     /** With as many units as there may be, or nearly. */
     @Test
-    public void choosesNoMoreThanTheMostBits() throws IOException {
+    public void largestSizesMatchTheCLibrary() throws IOException {
         try (Library library = library()) {
             for (Layout layout : SIZED) {
                 long fits = 1L << 58;
@@ -171,7 +171,7 @@ public class SizingTest {
     }
 
     @Test
-    public void choosesWhatTheCLibraryChoosesByChance() throws IOException {
+    public void randomSizesMatchTheCLibrary() throws IOException {
         SplittableRandom random = new SplittableRandom(Long.getLong("bloomfile.seed", 1));
         try (Library library = library()) {
             for (int i = Integer.getInteger("bloomfile.cases", 300); i > 0; i--) {

@@ -31,7 +31,7 @@ public class SlicesTest {
     public final TemporaryFolder folder = new TemporaryFolder();
 
     @Test
-    public void cuts() throws BloomfileException {
+    public void cutsMatchTheVectors() throws BloomfileException {
         for (Spec.Vector v : Spec.vectors("cut")) {
             long blocks = v.number("m") / 512;
             int slices = v.integer("slices");
@@ -44,7 +44,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void rangesAreWhatSliceOfSays() throws BloomfileException {
+    public void rangesAgreeWithSliceOf() throws BloomfileException {
         for (long blocks : new long[] {1, 64, 65, 6400, 64001, 1L << 51}) {
             int slices = (int) Math.min(7, (blocks + 63) / 64);
             long next = 0;
@@ -60,7 +60,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void noSuchSlice() {
+    public void invalidSliceNumbersAreRefused() {
         assertEquals(ErrorCode.EVALUE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
         assertEquals(ErrorCode.EVALUE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
         assertEquals(ErrorCode.EVALUE,
@@ -82,7 +82,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void goldenSlices() throws Exception {
+    public void goldenSlicesJoin() throws Exception {
         for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("slices.tsv"))) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             Slices.join(out, golden(row.get("slices")));
@@ -95,7 +95,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void refusedSlices() {
+    public void refusedSlicesHaveTheirErrors() {
         for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("slices.tsv"))) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             BloomfileException e = assertThrows(row.get("slices"), BloomfileException.class,
@@ -131,7 +131,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void joinedIsBuiltAtOnce() throws IOException {
+    public void joinedSlicesEqualOneBuild() throws IOException {
         Path whole = folder.getRoot().toPath().resolve("whole.bloom");
         try (Builder builder = new Builder(params())) {
             builder.addDigests(digests());
@@ -171,7 +171,7 @@ public class SlicesTest {
 
     /** Each byte of the middle slice in turn, wrong: found, and nothing is published. */
     @Test
-    public void damage() throws IOException {
+    public void everyDamagedByteIsFoundAndNothingIsPublished() throws IOException {
         byte[][] slices = slices(3);
         Path joined = folder.getRoot().toPath().resolve("joined");
         List<Path> files = new ArrayList<>();
@@ -199,7 +199,7 @@ public class SlicesTest {
     }
 
     @Test
-    public void foreignOrTwice() throws IOException {
+    public void missingForeignOrRepeatedSlicesAreRefused() throws IOException {
         byte[][] slices = slices(3);
         byte[] foreign;
         try (Builder builder = new Builder(params().seed(6).slice(1, 3))) {
@@ -243,7 +243,7 @@ public class SlicesTest {
 
     /** A body of another slice with the header of this one. */
     @Test
-    public void changedBetweenTwoOpenings() throws IOException {
+    public void sliceChangedBetweenTwoReadsIsRefused() throws IOException {
         byte[][] slices = slices(1);
         byte[] other = slices[0].clone();
         other[100] ^= 1;
@@ -271,7 +271,7 @@ public class SlicesTest {
 
     /** A source that promises more bytes than it has. */
     @Test
-    public void shorterThanItSays() throws IOException {
+    public void truncatedSliceIsRefused() throws IOException {
         byte[] slice;
         try (Builder builder = new Builder(new Params().capacity(10_000).slice(0, 2))) {
             slice = builder.toBytes();
@@ -300,7 +300,7 @@ public class SlicesTest {
 
     /** It would wait for a writer. */
     @Test(timeout = 30_000)
-    public void pipesAreNotOpened() throws Exception {
+    public void pipesAreRefused() throws Exception {
         Path pipe = folder.getRoot().toPath().resolve("pipe");
         assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
         assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class,

@@ -79,7 +79,7 @@ public class ToolsTest {
     }
 
     @Test
-    public void bfcreate() throws IOException {
+    public void buildEqualsThatOfBfcreate() throws IOException {
         Random random = new Random(1);
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC, Layout.COUNTING}) {
             for (int i = 0; i < 12; i++) {
@@ -112,7 +112,7 @@ public class ToolsTest {
 
     /** Pages that need other seeds, are not solved, or have no keys. */
     @Test
-    public void ribbon() throws IOException {
+    public void ribbonBuildEqualsThatOfBfcreate() throws IOException {
         for (int[] size : new int[][] {{0, 1}, {10_000, 2}, {20_000, 2}, {31_000, 2}, {40_000, 2}, {40_000, 40}}) {
             long bits = 32768L * size[1] + 512 * 7;
             run("bfcreate", "-fq", "--overfull", "--allow-empty", "-l", "ribbon", "-m", bits, "-s", 3, "tool.bloom",
@@ -123,7 +123,7 @@ public class ToolsTest {
 
     /** What is too full for bfcreate is too full here. */
     @Test
-    public void overfull() throws IOException {
+    public void overfullIsRefusedExactlyLikeBfcreate() throws IOException {
         for (int capacity : new int[] {500, 1200, 1300, 1400, 1500, 1600, 1700, 1800, 2000}) {
             for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
                 for (int bits : new int[] {0, 12288}) {
@@ -148,7 +148,7 @@ public class ToolsTest {
     }
 
     @Test
-    public void slicesOfBoth() throws IOException {
+    public void slicesOfBfcreateAndJavaJoin() throws IOException {
         Path lines = keys("keys", 0, 30_000);
         List<Path> mixed = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
@@ -172,7 +172,7 @@ public class ToolsTest {
     }
 
     @Test
-    public void bfmerge() throws IOException {
+    public void mergeEqualsThatOfBfmerge() throws IOException {
         Path made = root.resolve("java.bloom");
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
             for (int i = 0; i < 6; i++) {
@@ -195,7 +195,7 @@ public class ToolsTest {
 
     /** Nothing but ones, which tell little of how many keys there are. */
     @Test
-    public void fullFilters() throws IOException {
+    public void mergeOfFullFiltersEqualsThatOfBfmerge() throws IOException {
         for (int bits : new int[] {1, 2, 100, 512, 1024}) {
             for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
                 Params params = new Params().layout(layout).bits(bits).hashes(20);
@@ -248,7 +248,7 @@ public class ToolsTest {
 
     /** Headers that no writer makes, and files that must be refused. */
     @Test
-    public void goldenFiles() throws IOException {
+    public void goldenFilesCombineLikeTheTools() throws IOException {
         Path previous = null;
         for (Path file : golden()) {
             if (!isCombined(file)) {
@@ -267,7 +267,7 @@ public class ToolsTest {
     }
 
     @Test
-    public void bffold() throws IOException {
+    public void foldEqualsThatOfBffold() throws IOException {
         Path src = root.resolve("src.bloom");
         Path made = root.resolve("java.bloom");
         for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {

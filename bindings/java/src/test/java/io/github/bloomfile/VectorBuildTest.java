@@ -29,7 +29,7 @@ public class VectorBuildTest {
     }
 
     @Test
-    public void bodies() throws IOException {
+    public void bodiesMatchTheVectors() throws IOException {
         int bodies = 0;
         for (Spec.Vector v : Spec.vectors("body")) {
             byte[] image = image(v);
@@ -43,7 +43,7 @@ public class VectorBuildTest {
     }
 
     @Test
-    public void entries() throws IOException {
+    public void pageEntriesMatchTheVectors() throws IOException {
         for (Spec.Vector v : Spec.vectors("entries")) {
             byte[] image = image(v);
             for (int i = 0; i < v.answer.length; i++) {
@@ -54,7 +54,7 @@ public class VectorBuildTest {
     }
 
     @Test
-    public void images() throws IOException {
+    public void imagesMatchTheVectors() throws IOException {
         for (String kind : new String[] {"image", "slice"}) {
             for (Spec.Vector v : Spec.vectors(kind)) {
                 byte[] image = image(v);
@@ -66,7 +66,7 @@ public class VectorBuildTest {
 
     /** The image of section 4, which has a tag, a label and a rate. */
     @Test
-    public void wholeFile() throws IOException {
+    public void builderMakesTheWholeFileOfTheSpecification() throws IOException {
         byte[] tag = new byte[16];
         for (int i = 0; i < 16; i++) {
             tag[i] = (byte) (0xA0 + i);
@@ -81,7 +81,7 @@ public class VectorBuildTest {
     }
 
     @Test
-    public void checksumsAreCombined() {
+    public void combinedChecksumsEqualTheWhole() {
         byte[] bytes = Xxh3.testString(70_000);
         for (int first : new int[] {0, 1, 7, 4096, 69_999, 70_000}) {
             CRC32 whole = new CRC32();

@@ -11,7 +11,7 @@ import org.junit.Test;
 /** Section 20.3. */
 public class Xxh3Test {
     @Test
-    public void digests() {
+    public void digestsMatchTheVectors() {
         for (Spec.Vector v : Spec.vectors("digest")) {
             byte[] key = v.has("text") ? v.get("text").getBytes(StandardCharsets.UTF_8)
                     : Xxh3.testString(v.integer("length"));
@@ -20,14 +20,14 @@ public class Xxh3Test {
     }
 
     @Test
-    public void selfTests() {
+    public void selfTestsMatchTheVectors() {
         for (Spec.Vector v : Spec.vectors("selftest")) {
             assertEquals(v.line, Spec.hex(v.answer[0]), Xxh3.selfTest(v.hex("seed")));
         }
     }
 
     @Test
-    public void checksums() {
+    public void checksumsMatchTheVectors() {
         for (Spec.Vector v : Spec.vectors("crc")) {
             byte[] text = v.get("text").getBytes(StandardCharsets.UTF_8);
             assertEquals(v.line, Spec.hex(v.answer[0]), Header.crc(text, 0, text.length) & 0xFFFFFFFFL);
@@ -35,7 +35,7 @@ public class Xxh3Test {
     }
 
     @Test
-    public void rangesOfAnArray() {
+    public void rangeOfAnArrayHashesLikeACopy() {
         for (int length = 0; length < 2100; length += 1 + length / 40) {
             byte[] key = Xxh3.testString(length);
             byte[] around = new byte[length + 29];
@@ -50,7 +50,7 @@ public class Xxh3Test {
     }
 
     @Test
-    public void numbersAreEightBytes() {
+    public void integersHashAsEightBytes() {
         byte[] b = new byte[8];
         for (long key : new long[] {0, 1, -1, 0x0123456789ABCDEFL, Long.MIN_VALUE}) {
             for (long seed : new long[] {0, -1, 0x0123456789ABCDEFL}) {

@@ -15,7 +15,7 @@ from support import CASTS, HEADER, SparkTest, read, start, urls
 N = 200_000
 
 
-class Ask(SparkTest):
+class Lookups(SparkTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -26,13 +26,13 @@ class Ask(SparkTest):
         super().setUp()
         build(self.keys, "url", self.path, capacity=N)
 
-    def test_no_key_is_lost_and_few_others_found(self):
+    def test_keys_are_found_and_non_members_keep_the_rate(self):
         asked = maybe_contains(self.path)
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         self.assertLess(self.others.where(asked(functions.col("url"))).count(), 0.013 * N)
         self.assertEqual(asked.damage(), [])
 
-    def test_names_in_sql(self):
+    def test_registered_names_work_in_sql(self):
         register(self.spark, "in_urls", self.path)
         self.keys.union(self.others).createOrReplaceTempView("log")
         counts = [self.spark.sql(f"SELECT count(*) FROM log WHERE {f}(url)").first()[0]
@@ -43,7 +43,7 @@ class Ask(SparkTest):
         with self.assertRaisesRegex(Exception, "bloomfile.*in_nothing"):
             self.spark.sql("SELECT bloomfile.in_nothing('a')").collect()
 
-    def test_joins_and_anti_joins(self):
+    def test_joins_and_anti_joins_work(self):
         asked = maybe_contains(self.path)
         both = self.keys.where("id % 2 = 0").union(self.others)
         known = self.keys.select("url")
@@ -51,7 +51,7 @@ class Ask(SparkTest):
         new = both.where(~asked("url")).union(both.where(asked("url")).join(known, "url", "left_anti"))
         self.assertEqual(new.count(), N)
 
-    def test_nulls(self):
+    def test_null_keys_are_null(self):
         register(self.spark, "in_urls", self.path)
         row = self.spark.sql("SELECT in_urls(NULL), bloomfile.in_urls(NULL), in_urls(CAST(NULL AS STRING)),"
                              " bloomfile.in_urls(CAST(NULL AS STRING)), bloomfile.in_urls(CAST(NULL AS BINARY))").first()
@@ -60,7 +60,7 @@ class Ask(SparkTest):
         answers = some.select(maybe_contains(self.path)("u").alias("a"), functions.col("id") % 2)
         self.assertEqual(sorted(map(tuple, answers.distinct().collect()), key=str), [(None, 1), (True, 0)])
 
-    def test_integers_of_all_sizes(self):
+    def test_integers_of_all_sizes_are_equal_keys(self):
         path = os.path.join(self.folder, "ids.bloom")
         build(self.keys, "id", path, capacity=N)
         asked = register(self.spark, "in_ids", path)
@@ -92,7 +92,7 @@ class Ask(SparkTest):
         for f in "in_urls", "bloomfile.in_urls":
             self.assertEqual(self.keys.where(f"{f}(CAST(url AS BINARY))").count(), N)
 
-    def test_strings_that_are_no_utf8(self):
+    def test_strings_that_are_not_utf8_are_found(self):
         path = os.path.join(self.folder, "odd.bloom")
         odd = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
         build(odd, "s", path, capacity=1000)
@@ -112,7 +112,7 @@ class Ask(SparkTest):
         with self.assertRaisesRegex(Exception, "keys are strings"):
             self.spark.sql("SELECT in_urls(id / 2) FROM range(3)").collect()
 
-    def test_file_replaced_after_registering(self):
+    def test_replaced_file_is_used_by_the_next_query(self):
         asked = maybe_contains(self.path)
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         build(self.others, "url", self.path, capacity=N, replace=True)
@@ -120,7 +120,7 @@ class Ask(SparkTest):
         again = maybe_contains(self.path)
         self.assertEqual(self.others.where(again("url")).count(), N)
 
-    def test_file_overwritten_in_place(self):
+    def test_file_overwritten_in_place_loses_no_key(self):
         asked = maybe_contains(self.path)
         other = os.path.join(self.folder, "other.bloom")
         build(self.others, "url", other, capacity=N)
@@ -160,7 +160,7 @@ class Ask(SparkTest):
         with self.assertRaisesRegex(AnalysisException, "bloomfile.*in_urls"):
             self.spark.sql("SELECT bloomfile.in_urls('a')")
 
-    def test_files_of_one_name(self):
+    def test_files_of_equal_names_in_two_folders_are_distinct(self):
         other = os.path.join(self.folder, "other")
         os.mkdir(other)
         build(self.others, "url", os.path.join(other, "urls.bloom"), capacity=N)
@@ -169,7 +169,7 @@ class Ask(SparkTest):
         self.assertEqual(self.others.where(two("url")).count(), N)
         self.assertLess(self.others.where(one("url") & two("url")).count(), 0.013 * N)
 
-    def test_not_a_filter(self):
+    def test_file_that_is_not_a_filter_is_an_error(self):
         with self.assertRaisesRegex(Error, "nowhere.bloom"):
             maybe_contains(os.path.join(self.folder, "nowhere.bloom"))
         with open(self.path, "r+b") as file:
@@ -187,7 +187,7 @@ class Ask(SparkTest):
             file.write(bytes(100))
         return self.path
 
-    def test_damage_answers_maybe_and_is_told(self):
+    def test_damage_answers_maybe_and_is_logged(self):
         asked = maybe_contains(self.damaged())
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         self.assertLess(self.others.where(asked("url")).count(), 0.05 * N)
@@ -201,7 +201,7 @@ class Ask(SparkTest):
         with self.assertRaisesRegex(Exception, "BLOOMFILE_EPAGE"):
             self.keys.where("strictly(url)").count()
 
-    def test_name_must_be_one(self):
+    def test_invalid_names_are_refused(self):
         for name in "", "a b", "a.b", "1a", "a`":
             with self.assertRaisesRegex(ValueError, "a name is letters"):
                 register(self.spark, name, self.path)
@@ -276,7 +276,7 @@ class Sharing(SparkTest):
         self.assertEqual(self.files(), [])
         spark.stop()
 
-    def test_files_that_nobody_uses_are_removed(self):
+    def test_unused_shared_files_are_removed(self):
         spark = self.session()
         folder = os.path.join(self.shared, f"bloomfile-{os.getuid()}")
         os.mkdir(folder, 0o700)

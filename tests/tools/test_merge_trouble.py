@@ -76,7 +76,7 @@ class Sources(TroubleTest):
         expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while "
                             b"it was read\n")
         self.assertEqual(self.shrunk(), expected)
-        self.assertEqual([name for name in self.snapshot()], ["a", "b", "short"])
+        self.assertNotIn("new", self.snapshot())
 
     @needs(*WITHOUT_PROC)
     def test_a_source_that_shrinks_while_signals_are_held(self):

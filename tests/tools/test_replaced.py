@@ -240,8 +240,8 @@ class Together(ToolTest):
     def build(self, name, *keys):
         self.create("-q", "-f", "-m", 5120, "-k", 5, stdin=lines(*keys), name=name)
 
-    def stopped(self, call, tool, *words):
-        """A program stopped before its first call of this kind."""
+    def stop_before(self, call, tool, *words):
+        """The environment that stops a program before its first call of this kind."""
         disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"]}
         self.write("all", self.read("old"))
         self.output(tool, *words, env={**disk, "STOPS_LOG": str(self.folder / "log")})
@@ -249,7 +249,10 @@ class Together(ToolTest):
         (self.folder / "log").unlink()
         (self.folder / "new").unlink(missing_ok=True)
         self.write("all", self.read("old"))
-        return self.started(disk | {"STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"}, tool, *words)
+        return disk | {"STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"}
+
+    def stopped(self, call, tool, *words):
+        return self.started(self.stop_before(call, tool, *words), tool, *words)
 
     def started(self, env, tool, *words):
         process = self.start(tool, *words, env=env)
@@ -309,10 +312,13 @@ class Together(ToolTest):
         self.assertEqual(self.query("new", stdin=lines("b")), [b"b"])
 
     def test_replacement_before_the_rename_is_detected(self):
+        waits = "bfmerge", "-qf", "all", "all", "b"
+        at_fsync = self.stop_before("fsync", *waits)  # then it has read its sources
         for words in self.WAYS:
             with self.subTest(words[0]):
                 first = self.stopped("rename", *words)
-                second = self.start("bfmerge", "-qf", "all", "all", "b")
+                second = self.started(at_fsync, *waits)
+                second.send_signal(signal.SIGCONT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     second.wait(0.25)  # it waits for the first program, but at most a second
                 self.assertEqual(self.go_on(first), (0, b"", b""))

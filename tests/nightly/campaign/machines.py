@@ -40,8 +40,9 @@ LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|b
 # libraries, which are static there.
 NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|tools-linked"
 # The emulator cannot run the first group. The tools' tests take minutes, so only the tests of golden files run.
-NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
-                "|live-moments|memory-flags|interleaved|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
+NOT_EMULATED = ("build-scale|changed-files|cold-lookups|cost|create-faults|live-faults|live-fork|live-locks|live-many"
+                "|live-moments|memory-flags|interleaved|memory-pages|nowait|open-faults|failed-writes|sole-adder"
+                "|(view|query)-avx.*"
                 "|tools-(?!cross$|golden$).*")
 
 

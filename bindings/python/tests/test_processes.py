@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import sys
+import sysconfig
 import threading
 import time
 import unittest
@@ -250,6 +251,16 @@ class Interpreters(Case):
             print("good")
             """
         self.assertEqual(python(code, self.path), "good\n")
+
+    @unittest.skipUnless(sysconfig.get_config_var("Py_GIL_DISABLED"), "this Python cannot be without a GIL")
+    def test_import_without_a_gil_is_refused(self):
+        code = """if True:
+            try:
+                import bloomfile
+            except ImportError as e:
+                print(e)
+            """
+        self.assertIn("needs the GIL", python(code, options=["-X", "gil=0"]))
 
     def test_module_can_be_imported_again(self):
         code = """if True:

@@ -203,10 +203,31 @@ static PyTypeObject *add_class(PyObject *module, PyType_Spec *spec, PyObject *ba
     return (PyTypeObject *)class;
 }
 
+#ifdef BLOOMFILE_FREE_THREADED
+/* The GIL guards all handles. Importing the module turns it on, unless the program forbids that. */
+static bool has_gil(void)
+{
+    PyObject *function = PySys_GetObject("_is_gil_enabled");
+    PyObject *enabled = function != NULL ? PyObject_CallNoArgs(function) : NULL;
+    const bool on = enabled == Py_True;
+    Py_XDECREF(enabled);
+    if (!on && PyErr_Occurred() == NULL)
+        PyErr_SetString(PyExc_ImportError,
+                        "bloomfile needs the GIL: do not set PYTHON_GIL=0 or -X gil=0");
+    return on;
+}
+#else
+static bool has_gil(void)
+{
+    return true;
+}
+#endif
+
 static int execute(PyObject *module)
 {
     struct state *state = PyModule_GetState(module);
-    if (!turn_watch() || (state->records = PyImport_ImportModule("bloomfile.records")) == NULL)
+    if (!has_gil() || !turn_watch() ||
+        (state->records = PyImport_ImportModule("bloomfile.records")) == NULL)
         return -1;
     state->filter = add_class(module, &filter_spec, NULL);
     if (state->filter == NULL)

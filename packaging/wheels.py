@@ -8,9 +8,10 @@ MATERIAL has what scripts/package got from the registries:
     libdeflate   its sources
     licences     the licences of libdeflate and xxHash
     arm64        a root with Debian's Python for AArch64, which qemu-aarch64 runs
+    python-*     roots with Pythons of other releases of Debian, which their dynamic linkers run; may be absent
     musl-libc.so musl's, of the oldest version that wheels may meet
     free-threaded-*, musl-python  interpreters built from Debian's sources; each may be absent
-OUT gets the wheels and table.txt. PYTHONS names more interpreters of this machine, for the wheel that serves them.
+OUT gets the wheels and table.txt. PYTHONS names more interpreters of this machine. Each free-threaded one gets a wheel.
 """
 
 import os
@@ -130,35 +131,69 @@ def check(wheel, platform, free_threaded):
 
 # ---- running
 
+def wrapper(name, *command):
+    """A program that runs the command."""
+    path = WORK / name
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, command))} "$@"\n', encoding="ascii")
+    path.chmod(0o755)
+    return path
+
+
+def value_in(python, expression):
+    """What the interpreter prints of an expression; empty: there is no such interpreter, or the expression fails."""
+    where = shutil.which(python)
+    done = where and run(where, "-c", f"import sys, sysconfig; print({expression})", check=False)
+    return done.stdout.strip() if done and done.returncode == 0 else ""
+
+
+def is_free_threaded(python):
+    return value_in(python, "sysconfig.get_config_var('Py_GIL_DISABLED')") == "1"
+
+
+def version_of(python):
+    return value_in(python, "sys.version.split()[0] if sys.version_info >= (3, 11) else 1 / 0")
+
+
+NAMED = os.environ.get("PYTHONS", "").split()
+
+
+def free_threaded():
+    """Interpreters, each version once."""
+    found = {}
+    for python in [*sorted(MATERIAL.glob("free-threaded-*/bin/python3")), *filter(is_free_threaded, NAMED)]:
+        found.setdefault(value_in(python, "sys.version_info[:2]"), pathlib.Path(shutil.which(python)))
+    return found.values()
+
+
 def natives():
     """Interpreters of this machine, each version once."""
     found = {}
-    for name in [*os.environ.get("PYTHONS", "").split(), "/usr/bin/python3", "python3.11", "python3.12", "python3.13", "python3.14"]:
-        python = shutil.which(name)
-        if python:
-            done = run(python, "-c", "import sys; assert sys.version_info >= (3, 11); print(sys.version.split()[0])", check=False)
-            if done.returncode == 0:
-                found.setdefault(done.stdout.strip(), (pathlib.Path(python), ["discover", "-s"]))
+    for root in sorted(MATERIAL.glob("python-*")):
+        libraries = root / "usr/lib" / f"{os.uname().machine}-linux-gnu"
+        (linker,) = libraries.glob("ld-linux-*.so.2")
+        python = wrapper(root.name, linker, "--library-path", libraries, root / "usr/bin" / root.name.replace("-", ""))
+        found[version_of(python)] = python, ["discover", "-s"]
+    for python in [*NAMED, "/usr/bin/python3", "python3.11", "python3.12", "python3.13", "python3.14"]:
+        version = version_of(python)
+        if version and not is_free_threaded(python):
+            found.setdefault(version, (pathlib.Path(shutil.which(python)), ["discover", "-s"]))
     return found
 
 
 def interpreters(tree, platform, python):
     """By what is printed of each: its path, and which tests it runs."""
     if python:
-        # Pages of output lack its warning about the GIL, and it counts blocks of memory in another way.
-        tests = sorted(path.stem for path in tree.glob("tests/test_*.py") if path.stem not in ("test_docs", "test_leaks"))
-        return {"free-threaded, built from source": (python, tests)} if platform == "manylinux_2_28_x86_64" else {}
+        # Pages of output lack its warning about the GIL.
+        tests = sorted(path.stem for path in tree.glob("tests/test_*.py") if path.stem != "test_docs")
+        return {f"{version_of(python)}, free-threaded": (python, tests)} if platform == "manylinux_2_28_x86_64" else {}
     if platform == "manylinux_2_28_x86_64":
         return natives()
     if platform == "manylinux_2_28_aarch64" and shutil.which("qemu-aarch64"):
-        emulated = WORK / "python-arm64"
         root = MATERIAL / "arm64"
-        emulated.write_text(f'#!/bin/sh\nexec qemu-aarch64 -L {root} {root}/usr/bin/python3.11 "$@"\n', encoding="ascii")
-        emulated.chmod(0o755)
-        return {"3.11, qemu-aarch64": (emulated, FEW)}
+        return {"3.11, qemu-aarch64": (wrapper("python-arm64", "qemu-aarch64", "-L", root, root / "usr/bin/python3.11"), FEW)}
     musl = MATERIAL / "musl-python/bin/python3"
     if platform == "musllinux_1_2_x86_64" and musl.exists():
-        return {"musl, built from source": (musl, WITHOUT_CTYPES)}
+        return {"3.13, musl": (musl, WITHOUT_CTYPES)}
     return {}
 
 
@@ -196,22 +231,22 @@ def main():
         old.unlink()
     tree = unpacked()
     rows = []
-    for python in [None, *sorted(MATERIAL.glob("free-threaded-*/bin/python3"))]:
+    for python in [None, *free_threaded()]:
         for platform in PLATFORMS:
             if python and platform.startswith("musl"):
                 continue
             wheel = make(tree, platform, python)
-            needs = check(wheel, platform, python is not None)
+            needs, size = check(wheel, platform, python is not None), f"{wheel.stat().st_size:,} bytes"
             runs = interpreters(tree, platform, python)
             for name, (where, tests) in runs.items():
                 started = time.time()
-                rows.append((wheel.name, needs, name, try_with(wheel, tree, where, tests)))
+                rows.append((wheel.name, size, needs, name, try_with(wheel, tree, where, tests)))
                 print(*rows[-1], f"{time.time() - started:.0f} s", sep="; ", flush=True)
             if not runs:
-                rows.append((wheel.name, needs, "", "not run"))
+                rows.append((wheel.name, size, needs, "", "not run"))
                 print(*rows[-1], sep="; ", flush=True)
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    table = "".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[3]]) + "\n" for row in rows)
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    table = "".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[-1]]) + "\n" for row in rows)
     (OUT / "table.txt").write_text(table, encoding="ascii")
 
 

@@ -16,8 +16,8 @@ logged() {
     rm -f "$log"
 }
 
-# package_lists DIRECTORY ARCHITECTURE [source [RELEASE]]: fetches the package lists of this system's sources for another
-# architecture, or of another release, as if no package were installed. Sets $APT_CONFIG for the commands after it.
+# package_lists DIRECTORY ARCHITECTURE [source | binary [RELEASE]]: fetches the package lists of this system's sources for
+# another architecture or release, as if no package were installed. Sets $APT_CONFIG for the commands after it.
 package_lists() {
     lists=$1
     mkdir -p "$lists/lists/partial" "$lists/cache/archives/partial" "$lists/sources"
@@ -32,10 +32,11 @@ Dir::State::status "$lists/status";
 Dir::Cache "$lists/cache";
 END_OF_APT_CONF
     if [ -n "${3-}" ]; then
-        codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+        codename=$(. /etc/os-release && echo "$VERSION_CODENAME") type=deb
+        [ "$3" = binary ] || type=deb-src
         for sources in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
             [ -f "$sources" ] || continue
-            sed "s/^deb /deb-src /; s/^Types:.*/Types: deb-src/; s/\\b$codename\\b/${4-$codename}/g" "$sources" \
+            sed "s/^deb /$type /; s/^Types:.*/Types: $type/; s/\\b$codename\\b/${4-$codename}/g" "$sources" \
                 >"$lists/sources/$(basename "$sources")"
         done
         cat >>"$lists/apt.conf" <<END_OF_APT_CONF

@@ -215,6 +215,7 @@ class Records(Case):
 
         class Packed(ctypes.Structure):
             _pack_ = 1
+            _layout_ = "ms"  # which Python 3.14 wants with _pack_
             _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
 
         class Either(ctypes.Union):

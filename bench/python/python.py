@@ -4,8 +4,9 @@
 Python.
 
 Run it with a Python that can import bloomfile. Filters that it cannot import are left out and listed. Times are
-nanoseconds for each key: medians of several turns, in which all filters take part one after the other. Keys are bytes or
-str of 16 bytes, and new objects in each turn, like keys that a program reads. The exit status is 1 if a figure misses its
+nanoseconds for each key by the clock of the process, so other processes do not count: medians of several turns, in which
+all filters take part one after the other. Keys are bytes or str of 16 bytes, and new objects in each turn, like keys that
+a program reads. The exit status is 1 if a figure misses its
 target, and 2 after an error or a wrong result.
 """
 
@@ -50,9 +51,9 @@ def timed(function, *arguments):
     gc.collect()
     gc.disable()
     try:
-        start = time.perf_counter()
+        start = time.process_time()
         result = function(*arguments)
-        return time.perf_counter() - start, result
+        return time.process_time() - start, result
     finally:
         gc.enable()
 
@@ -354,16 +355,15 @@ def forms(keys):
 
 
 def columns(work, turns, count):
-    """A table of `f.contains_many` for each kind of column, by the clock of the process: other processes do not count."""
+    """A table of `f.contains_many` for each kind of column."""
     times = Times()
     for kind, keys in ("str", words(0, count)), ("int", list(range(count))):
         with bloomfile.build(work / "columns.bloom", keys, RATE, replace=True) as made:
             columns_of = list(forms(keys))
             for _ in range(turns):
                 for name, column in columns_of:
-                    start = time.process_time()
-                    answers = made.contains_many(column)
-                    times.note(name, kind, time.process_time() - start, count)
+                    seconds, answers = timed(made.contains_many, column)
+                    times.note(name, kind, seconds, count)
                     if answers.sum() + answers.null_count != count:
                         trouble(f"a key of {name} was lost")
     print(f"#### Columns, {power(count)} keys\n")

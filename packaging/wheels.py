@@ -229,6 +229,7 @@ def main():
     OUT.mkdir(exist_ok=True)
     for old in OUT.glob("*.whl"):
         old.unlink()
+    run(TOOLS / "twine", "check", "--strict", SOURCES)
     tree = unpacked()
     rows = []
     for python in [None, *free_threaded()]:

@@ -17,6 +17,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+
+if sys.version_info < (3, 11):  # pip reads requires-python only after it has run this
+    raise SystemExit(f"bloomfile needs Python 3.11 or newer, and this is {platform.python_version()}")
+
 import tomllib
 
 from setuptools import Extension, setup

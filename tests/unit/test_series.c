@@ -407,7 +407,7 @@ TEST_IN_DIR(generation_from_the_future_ends_at_the_next_add)
         assert_true(bloomfile_contains_digest(f, number(0, 1)));
         const uint64_t layer = info_of(f).layer;
         for (unsigned k = 1; k <= 3; k++) {
-            seconds_gone = k * rows[i].period + rows[i].ahead * !rows[i].ends;
+            seconds_gone = k * (rows[i].period + 1) + rows[i].ahead * !rows[i].ends;
             assert_error(bloomfile_add_digest(f, number(0, 2 + k), NULL), 0);
             assert_true(info_of(f).layer >= layer + k);
         }

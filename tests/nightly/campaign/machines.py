@@ -36,14 +36,13 @@ FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[ 
 
 # They compile for this machine only, or make their own file systems.
 LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|bad-disk|campaign"
-# Examples, whose packages are missing; C++, because only this machine's compiler is installed; and tests of linked
-# libraries, which are static there.
-NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|tools-linked"
+# Examples, whose packages are missing; tests that call this machine's compiler; and tests of linked libraries, which are
+# static there.
+NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|one-file|tools-linked"
 # The emulator cannot run the first group. The tools' tests take minutes, so only the tests of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|cost|create-faults|live-faults|live-fork|live-locks|live-many"
                 "|live-moments|memory-flags|interleaved|memory-pages|nowait|open-faults|failed-writes|sole-adder"
-                "|(view|query)-avx.*"
-                "|tools-(?!cross$|golden$).*")
+                "|(view|query)-avx.*|tools-(?!cross$|golden$).*")
 
 
 class Environment:
@@ -159,9 +158,8 @@ def on_disk(name, mkfs):
     return Environment(image(mkfs, f'mount -t {name} -o loop "$FOLDER/image" "$FILES"\nchmod 1777 "$FILES"'))
 
 
-# The first counts the calls of creating a file, and libfuse needs more. The second removes folders while files that were
-# removed there are open, and libfuse keeps those under other names.
-NOT_ON_FUSE = "create-faults|go"
+# These count calls, of which libfuse needs more; or remove open files, which it renames; or share pages, which it does not.
+NOT_ON_FUSE = "create-faults|live-faults|go|postgresql"
 
 HIDE = """mount -t tmpfs -o mode=555 none /sys
 mount -t tmpfs -o mode=555 none /dev/shm

@@ -168,8 +168,8 @@ mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc, and so does GNU parallel.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, in a place where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|overwritten"
-                "|manual|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter"
+FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|fold"
+                "|overwritten|manual|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter"
                 "|uniq_generations|uniq_growing)|python")
 LOOKS_INTO_PROC = f"java-.*|js|tools-distributed_parallel|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"

@@ -95,7 +95,10 @@ func (h *header) choose(rate float64) (err error) {
 	}
 	h.fpr = math.Float64bits(rate)
 	if h.layout == Ribbon {
-		lines, err := ribbonLines(h.capacity, rate, h.size == fileHeader)
+		lines, err := ribbonLines(h.capacity, rate)
+		if h.size == fileHeader {
+			lines = roundUp(lines, 64)
+		}
 		h.m = 512 * lines
 		return err
 	}

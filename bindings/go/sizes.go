@@ -233,74 +233,91 @@ func bestK(layout Layout, n, m uint64) int {
 	return best
 }
 
-// ribbonLines returns the least number of lines, in whole pages if they are whole, whose rate is at most the target.
-func ribbonLines(n uint64, target float64, whole bool) (uint64, error) {
-	unit := uint64(1)
-	if whole {
-		unit = 64
+// ribbonLines returns the number of lines for n keys and a target rate: sizes.md 6.
+func ribbonLines(n uint64, target float64) (uint64, error) {
+	high := uint64(maxBits / 512)
+	enough := func(lines uint64) bool { return atMost(ribbonRate(n, lines), math.Min(target, 0.24)) }
+	if target <= math.Ldexp(float64(n), -64) || !enough(high) {
+		return 0, ErrUnreachable
 	}
-	enough := func(units uint64) bool { return ribbonRate(n, units*unit) <= target }
-	high := uint64(1)
-	for ; !enough(high); high *= 2 {
-		if high*unit >= maxBits/512 {
-			return 0, ErrUnreachable
-		}
+	for high > 1 && enough(high/2) {
+		high /= 2
 	}
-	low := high / 2
-	for low+1 < high {
+	for low := high / 2; low+1 < high; {
 		if middle := low + (high-low)/2; enough(middle) {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	return high * unit, nil
+	return high, nil
 }
 
 // ribbonRate returns the rate to expect of n keys in ribbon pages.
 func ribbonRate(n, lines uint64) float64 {
-	last := lines - 64*((lines-1)/64)
-	full := float64(lines-last) / float64(lines)
-	rate := (1 - full) * crowdedPages(float64(n), float64(last)/float64(lines), 16*last-2)
-	if full > 0 {
-		rate += full * crowdedPages(float64(n), 64/float64(lines), 16*64-2)
+	last := lines % 64
+	var body float64
+	if last < lines {
+		body = float64(lines-last) * meanPageRate(n, 64, lines)
 	}
-	return rate
+	if last > 0 {
+		body += float64(last) * meanPageRate(n, last, lines)
+	}
+	body /= float64(lines)
+	return math.Min(1, body+(1-body)*math.Ldexp(float64(n), -64))
 }
 
-// crowdedPages returns the mean rate of a page that has each of n keys with a probability.
-func crowdedPages(n, share float64, words uint64) float64 {
-	if share == 1 {
-		return pageRate(words, groupsFor(uint64(n), words))
+// meanPageRate returns the mean rate of pages of some of all lines, from their most probable number of keys outwards.
+func meanPageRate(n, some, all uint64) float64 {
+	words := 16*some - 2
+	if some == all {
+		return crowdedPageRate(n, words)
 	}
-	var sum, weights float64
-	mean := n * share
-	spread := 9*math.Sqrt(mean) + 20
-	from := math.Max(0, math.Floor(mean-spread))
-	if from >= 1<<32 || groupsFor(uint64(from), words) == 0 {
-		return 1 // every count is too many; they may be too many to go through
+	others := float64(all-some) / float64(some)
+	peak := uint64(float64(n) / (1 + others))
+	if crowdedPageRate(peak/2, words) == 1 {
+		return 1
 	}
-	chance := 0.0 // the logarithm of the probability of count, but for a constant
-	for count := from; count <= math.Min(n, mean+spread); count++ {
-		weight := math.Exp(chance)
-		sum += weight * pageRate(words, groupsFor(uint64(count), words))
-		weights += weight
-		chance += math.Log((n - count) / (count + 1) * share / (1 - share))
+	weights, sum := 1.0, crowdedPageRate(peak, words)
+	for crowd, weight := peak, 1.0; crowd < n && weight > 1e-17*sum; {
+		weight *= float64(n-crowd) / float64(crowd+1) / others
+		crowd++
+		weights, sum = weights+weight, sum+weight*crowdedPageRate(crowd, words)
+	}
+	for crowd, weight := peak, 1.0; crowd > 0 && weight > 1e-17; {
+		weight *= float64(crowd) / float64(n-crowd+1) * others
+		crowd--
+		weights, sum = weights+weight, sum+weight*crowdedPageRate(crowd, words)
 	}
 	return sum / weights
 }
 
-// groupsFor returns the groups with which the solution of a page begins, or 0 if the page has too many keys.
-func groupsFor(count, words uint64) uint64 {
-	if count > 1<<32 {
-		return 0
-	}
-	groups := (41*count + 1279) / 1280
-	if groups < 2 {
-		groups = 2
-	}
+// further is how many groups more than firstGroups pages of 0, 1000, 2000, ... keys need on average.
+var further = [17]float64{0, 0, 0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8, 3.75, 4.4, 5.5, 6.8, 8.2, 9.6, 11, 12.4}
+
+// crowdedPageRate returns the mean rate of a page of crowd keys.
+func crowdedPageRate(crowd, words uint64) float64 {
+	place := math.Min(float64(crowd)/1000, 16)
+	i := int(math.Min(place, 15))
+	whole, part := math.Modf(further[i] + (further[i+1]-further[i])*(place-float64(i)))
+	groups := firstGroups(crowd) + uint64(whole)
 	if groups > words/2 {
-		return 0
+		return 1
 	}
-	return groups
+	rate, next := pageRate(words, groups), 1.0
+	if groups < words/2 {
+		next = pageRate(words, groups+1)
+	}
+	return rate + (next-rate)*part
+}
+
+// firstGroups returns the groups with which the solution of a page begins: ribbon.md 5.
+func firstGroups(count uint64) uint64 {
+	if count > 1<<32 {
+		count = 1 << 32 // too many for any page
+	}
+	if groups := (41*count + 1279) / 1280; groups > 2 {
+		return groups
+	}
+	return 2
 }

@@ -41,7 +41,7 @@ func solvePage(page []byte, digests []uint64) error {
 		keys = math.MaxUint32
 	}
 	put64(page, 0, keys<<32)
-	for groups := groupsFor(uint64(len(digests)), words); groups >= 2 && groups <= words/2; groups++ {
+	for groups := firstGroups(uint64(len(digests))); groups <= words/2; groups++ {
 		for seed := uint64(0); seed < 16; seed++ {
 			b := newBand(groups)
 			if !b.insertAll(digests, seed) {

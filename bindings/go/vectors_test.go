@@ -107,7 +107,8 @@ func vectorLookup(v values) string {
 }
 
 func vectorRate(v values) string {
-	return fmt.Sprintf("%.10e", newSizer(v.layout(), int(v.decimal("k"))).rate(v.decimal("n"), v.decimal("m")))
+	h := &header{layout: v.layout(), k: uint32(v.decimal("k"))}
+	return fmt.Sprintf("%.10e", h.rate(v.decimal("n"), v.decimal("m")))
 }
 
 func vectorSize(v values) string {
@@ -123,9 +124,12 @@ func vectorSize(v values) string {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	m, k, err := sizeFor(v.layout(), n, rate, k)
-	if err != nil {
+	h := &header{layout: v.layout(), capacity: n, k: uint32(k), size: fileHeader}
+	if v.row["header_size"] == "512" {
+		h.size = embeddedHeader
+	}
+	if err := h.choose(rate); err != nil {
 		return nameOf(err)
 	}
-	return fmt.Sprint(m, k)
+	return fmt.Sprint(h.m, h.k)
 }

@@ -6,7 +6,10 @@ a block from the distribution of its number of set bits."""
 
 import math
 from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from functools import lru_cache
+
+import spec_ribbon
 
 BLOCK, MOST_CELLS, MOST_K, MARGIN = 512, 1 << 60, 64, 2.0 ** -26
 FULL = 4096  # with more throws a block counts as full
@@ -31,26 +34,31 @@ def block_rates():
     return rates
 
 
+def binomial_mean(n, odds, rate):
+    """The mean of the rate of a binomial number of n keys, from its mode; it has `odds` against each."""
+    middle = int(n / (1 + odds))
+    weights, found = 1.0, rate(middle)
+    weight, j = 1.0, middle
+    while j < n and weight > 1e-16 * found:
+        weight *= (n - j) / ((j + 1) * odds)
+        j += 1
+        weights, found = weights + weight, found + weight * rate(j)
+    weight, j = 1.0, middle
+    while j > 0 and weight > 1e-16:
+        weight *= j * odds / (n - j + 1)
+        j -= 1
+        weights, found = weights + weight, found + weight * rate(j)
+    return found / weights
+
+
 def rate_of_blocks(blocks, n, k):
     def rate(j):
         return rates[j] if j < len(rates) else 1.0
 
     rates = block_rates()[k]
-    middle = n // blocks
-    if blocks == 1 or middle > 2 * FULL:
-        return rate(middle)
-    weights, found = 1.0, rate(middle)
-    weight, j = 1.0, middle
-    while j < n and weight > 1e-16 * found:
-        weight *= (n - j) / ((j + 1) * (blocks - 1))
-        j += 1
-        weights, found = weights + weight, found + weight * rate(j)
-    weight, j = 1.0, middle
-    while j > 0 and weight > 1e-16:
-        weight *= j * (blocks - 1) / (n - j + 1)
-        j -= 1
-        weights, found = weights + weight, found + weight * rate(j)
-    return found / weights
+    if blocks == 1 or n // blocks > 2 * FULL:
+        return rate(n // blocks)
+    return binomial_mean(n, blocks - 1, rate)
 
 
 @lru_cache(maxsize=None)
@@ -84,9 +92,52 @@ def rate_of_cells(m, n, k):
     return (f + math.exp(-x) * x / (2 * m)) ** k * math.exp(v * k * (k - 1) / 2)
 
 
+FURTHER = [0, 0, 0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8, 3.75, 4.4, 5.5, 6.8, 8.2, 9.6, 11, 12.4, 12.4]
+
+
+@lru_cache(maxsize=None)
+def rate_of_crowd(crowd, words):
+    thousands, rest = divmod(min(crowd, 16000), 1000)
+    further = FURTHER[thousands] + (FURTHER[thousands + 1] - FURTHER[thousands]) * rest / 1000
+    first = math.floor(further) + max(2, -(-41 * crowd // 1280))
+    now, more = (1 if groups > words // 2 else spec_ribbon.Columns(words, groups).rate() for groups in (first, first + 1))
+    return float(now + (more - now) * Fraction(further % 1))
+
+
+def rate_of_ribbon(all_lines, n):
+    total = 0.0
+    for lines, of_all in (64, all_lines - all_lines % 64), (all_lines % 64, all_lines % 64):
+        def rate(crowd, words=16 * lines - 2):
+            return rate_of_crowd(crowd, words)
+
+        if of_all and lines == all_lines or n * 64 > 20 ** 4 * all_lines:  # none is solved
+            total += of_all * rate(n)
+        elif of_all:
+            total += of_all * binomial_mean(n, (all_lines - lines) / lines, rate)
+    return total / all_lines
+
+
+def size_of_ribbon(n, p, whole_pages):
+    """m and k, or None."""
+    def enough(lines):
+        return rate("ribbon", n, BLOCK * lines, 0) <= min(p, 0.24) * (1 + MARGIN)
+
+    high = MOST_CELLS // BLOCK
+    if p <= n / 2 ** 64 or not enough(high):
+        return None
+    while high > 1 and enough(high // 2):
+        high //= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return BLOCK * (-(-high // 64) * 64 if whole_pages else high), 0
+
+
 def rate(layout, n, m, k):
     """The expected rate."""
-    r = rate_of_blocks(m // BLOCK, n, k) if layout == "blocked" else rate_of_cells(m, n, k)
+    r = (rate_of_ribbon(m // BLOCK, n) if layout == "ribbon" else
+         rate_of_blocks(m // BLOCK, n, k) if layout == "blocked" else rate_of_cells(m, n, k))
     return min(1.0, r + (1 - r) * (n / 2 ** 64))
 
 
@@ -117,8 +168,10 @@ def rounded(u, most):
     return next(multiple for multiple in multiples if multiple - u <= u // 200 and multiple <= most)
 
 
-def size(layout, n, p, k=0):
+def size(layout, n, p, k=0, whole_pages=False):
     """m and k for n and p, or None."""
+    if layout == "ribbon":
+        return size_of_ribbon(n, p, whole_pages)
     unit = BLOCK if layout == "blocked" else 1
     best = None
     if p <= n / 2 ** 64:
@@ -134,7 +187,9 @@ def size(layout, n, p, k=0):
 
 def size_given(layout, n, m, k=0):
     """m and k for n and m."""
-    m = -(-m // BLOCK) * BLOCK if layout == "blocked" else m
+    m = -(-m // BLOCK) * BLOCK if layout in ("blocked", "ribbon") else m
+    if layout == "ribbon":
+        return m, 0
     best = None
     for i in range(1, MOST_K + 1 if k == 0 else 1):
         r = rate(layout, n, m, i)

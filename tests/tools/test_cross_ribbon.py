@@ -13,6 +13,7 @@ import sys
 from support import SANITIZED, ToolTest, craft, lines, main, numbered
 
 import spec_ribbon
+import spec_sizes
 
 ABSENT = numbered(500, "absent ")
 # Lines, keys and seed: one page and several, with a short last page; few keys and too many.
@@ -77,6 +78,7 @@ class CrossRibbon(ToolTest):
                 data = self.create("-q", "-l", "ribbon", "-p", rate, stdin=lines(*keys), name="by-c")
                 image = craft.Image(data, "by-c").verify()
                 self.assertTrue(all(image.maybe(key) for key in keys))
+                self.assertEqual(image.header["m"], spec_sizes.size("ribbon", count, rate, whole_pages=True)[0])
                 told = float(spec_ribbon.rate(image.body, image.header["m"]))
                 self.assertLessEqual(told, 1.1 * rate)
                 chosen, tries = random.Random(count), 10_000

@@ -108,8 +108,11 @@ function checkRow({ kind, layout, input, answer }) {
 
 const exact = ({ kind, input }) => kind !== "positions" || BigInt(/m=(\d+)/.exec(input)[1]) <= 1n << 56n;
 
+/** The m of a ribbon is given here. */
+const without = ({ kind, layout }) => layout === "ribbon" && (kind === "rate" || kind === "size");
+
 for (const row of table(VECTORS)) {
-  if (!(row.kind in ANSWERS || row.kind === "rate") || !exact(row)) continue;
+  if (!(row.kind in ANSWERS || row.kind === "rate") || !exact(row) || without(row)) continue;
   test(`${row.kind} ${row.layout} ${row.input} matches the vector`, () => checkRow(row));
 }
 

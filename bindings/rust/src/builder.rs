@@ -156,7 +156,8 @@ impl Builder {
     /// Makes slice number `index`, counted from 0, of a filter that is cut into `count` slices.
     ///
     /// Keys of other slices are left out. Give every slice all keys, or only its own keys:
-    /// [`join`](crate::join) compares what the slices were given.
+    /// [`join`](crate::join) compares what the slices were given. A slice needs a capacity, or m
+    /// and k.
     #[must_use]
     pub fn slice(mut self, index: u64, count: u64) -> Self {
         self.slice = Some((index, count));
@@ -357,13 +358,15 @@ impl Builder {
         if !k_fits {
             return Err(Error::HashCount);
         }
+        let planned = self.capacity.is_some() || (self.bits.is_some() && self.hashes.is_some());
+        if self.slice.is_some() && !planned {
+            return Err(Error::Capacity); // m and k must not depend on the keys of one slice
+        }
         let keys = self.capacity.unwrap_or(n).max(1);
         let Some(m) = self.bits else {
-            if self.slice.is_some() && self.capacity.is_none() {
-                return Err(Error::Capacity);
-            }
             let hashes = self.hashes.filter(|&k| k != 0);
-            return choose(self.layout, keys, self.fpr.unwrap_or(DEFAULT_RATE), hashes);
+            let fpr = self.fpr.unwrap_or(DEFAULT_RATE);
+            return choose(self.layout, self.form, keys, fpr, hashes);
         };
         if m == 0 || m > LIMIT {
             return Err(Error::Bits);

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::image::LIMIT;
-use crate::info::{Layout, PAGE};
+use crate::info::{Form, Layout};
 use crate::ribbon;
 use std::vec::Vec;
 
@@ -20,6 +20,11 @@ const DIVISORS: [u64; 37] = [
 const LAST_DIVISOR: u64 = 720_720;
 /// Terms of a sum that are smaller, compared with the sum, do not count.
 const NEGLIGIBLE: f64 = 1e-20;
+/// Lines of a ribbon page, except the last page.
+const PAGE_LINES: u64 = 64;
+/// How many groups more than the first try has pages of 0, 1000, 2000, ... keys need on average.
+const FURTHER: [f64; 17] =
+    [0., 0., 0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8, 3.75, 4.4, 5.5, 6.8, 8.2, 9.6, 11., 12.4];
 
 /// The mean of `(hit / cells)^k` after 0, `step`, `2 * step`, ... throws: `count` + 1 numbers.
 ///
@@ -86,8 +91,7 @@ impl Model {
         self.crowded.get(crowd as usize).copied().unwrap_or(1.0)
     }
 
-    /// The mean over the number of keys of a block. Its probabilities follow from their ratios,
-    /// from the most probable number upwards and downwards.
+    /// The mean over the number of keys of a block.
     fn blocked_rate(&self, n: u64, blocks: u64) -> f64 {
         if blocks == 1 {
             return self.block_rate(n);
@@ -96,23 +100,7 @@ impl Model {
         if mode > 3 * self.crowded.len() as u64 + 2000 {
             return 1.0;
         }
-        let ratio = |crowd: u64| (n - crowd) as f64 / ((crowd + 1) as f64 * (blocks - 1) as f64);
-        let (mut total, mut rates) = (0.0, 0.0);
-        let (mut crowd, mut weight) = (mode, 1.0);
-        while weight > NEGLIGIBLE * rates && weight > 0.0 {
-            total += weight;
-            rates += weight * self.block_rate(crowd);
-            weight *= ratio(crowd);
-            crowd += 1;
-        }
-        (crowd, weight) = (mode, 1.0);
-        while crowd > 0 && weight > NEGLIGIBLE {
-            crowd -= 1;
-            weight /= ratio(crowd);
-            total += weight;
-            rates += weight * self.block_rate(crowd);
-        }
-        rates / total
+        mean_of_crowds(n, mode, (blocks - 1) as f64, |crowd| self.block_rate(crowd))
     }
 
     /// Many keys (sizes.md 2).
@@ -138,6 +126,29 @@ impl Model {
         }
         Some(first_true(high / 2 + 1, high.min(most), enough))
     }
+}
+
+/// The mean rate of a block or page. Its number of keys has a binomial distribution: all other
+/// blocks or pages together are `others` times as large. The probabilities follow from their
+/// ratios, from the most probable number upwards and downwards.
+fn mean_of_crowds(n: u64, mode: u64, others: f64, rate: impl Fn(u64) -> f64) -> f64 {
+    let ratio = |crowd: u64| (n - crowd) as f64 / ((crowd + 1) as f64 * others);
+    let (mut total, mut rates) = (0.0, 0.0);
+    let (mut crowd, mut weight) = (mode, 1.0);
+    while weight > NEGLIGIBLE * rates && weight > 0.0 {
+        total += weight;
+        rates += weight * rate(crowd);
+        weight *= ratio(crowd);
+        crowd += 1;
+    }
+    (crowd, weight) = (mode, 1.0);
+    while crowd > 0 && weight > NEGLIGIBLE {
+        crowd -= 1;
+        weight /= ratio(crowd);
+        total += weight;
+        rates += weight * rate(crowd);
+    }
+    rates / total
 }
 
 /// The first number of a range for which a condition holds; it holds for the last.
@@ -195,13 +206,23 @@ fn check_numbers(layout: Layout, m: u64) -> Result<()> {
     Ok(())
 }
 
-/// m and k for `n` keys and a rate; or for ribbon m and 0.
-pub(crate) fn choose(layout: Layout, n: u64, target: f64, k: Option<u32>) -> Result<(u64, u32)> {
-    if layout == Layout::Ribbon {
-        return Ok((choose_ribbon(n, target)?, 0));
-    }
+/// m and k for `n` keys and a rate; for ribbon m and 0, where m is whole pages in file form.
+pub(crate) fn choose(
+    layout: Layout,
+    form: Form,
+    n: u64,
+    target: f64,
+    k: Option<u32>,
+) -> Result<(u64, u32)> {
     if target <= n as f64 / 2_f64.powi(64) {
         return Err(Error::Unreachable);
+    }
+    if layout == Layout::Ribbon {
+        let lines = choose_ribbon(n, target)?;
+        return Ok(match form {
+            Form::File => (512 * lines.next_multiple_of(PAGE_LINES), 0),
+            Form::Embedded => (512 * lines, 0),
+        });
     }
     let tried = k.map_or(1..=MAX_K, |k| k..=k);
     let mut best: Option<(u64, u32)> = None;
@@ -259,32 +280,60 @@ pub(crate) fn estimate(m: u64, k: u32, ones: u64) -> u64 {
     n.round() as u64
 }
 
-/// The smallest ribbon filter that is expected to keep the target. The format leaves m open.
+/// The lines of a ribbon filter: sizes.md 6.
 fn choose_ribbon(n: u64, target: f64) -> Result<u64> {
+    let target = target.min(0.24) * (1.0 + TIE);
     let enough = |lines: u64| ribbon_rate(n, lines) <= target;
-    let most = LIMIT / 512;
-    // A line has 14 words, of which a key needs a little more than a bit for each column.
-    let high = (n.max(1)).saturating_mul(2).clamp(64, most);
+    let mut high = LIMIT / 512;
     if !enough(high) {
         return Err(Error::Unreachable);
     }
-    Ok(512 * first_true(1, high, enough))
+    while high > 1 && enough(high / 2) {
+        high /= 2;
+    }
+    let mut low = high / 2;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Ok(high)
 }
 
-/// The rate to expect of a ribbon filter: the mean over pages that have a usual number of keys.
-fn ribbon_rate(n: u64, lines: u64) -> f64 {
-    let pages = lines.div_ceil(64) as f64;
-    let words = ribbon::words(PAGE.min(lines as usize * ribbon::LINE));
-    let mean = n as f64 / (lines as f64 / 64.0).max(1.0).min(pages);
-    let rate = |keys: f64| {
-        let groups = ((41.0 * keys / 1280.0).ceil() as u64).max(2);
-        if groups > words / 2 {
-            1.0
-        } else {
-            ribbon::rate_of(groups, words)
-        }
-    };
-    let spread = if pages > 1.0 { mean.sqrt() } else { 0.0 };
-    let sum: f64 = (-2..=2).map(|i| rate((mean + f64::from(i) * spread).max(0.0))).sum();
-    sum / 5.0
+/// The rate to expect of n keys in a ribbon filter of so many lines.
+pub(crate) fn ribbon_rate(n: u64, lines: u64) -> f64 {
+    let last = lines % PAGE_LINES;
+    let whole = (lines - last) as f64 * mean_page_rate(n, PAGE_LINES, lines);
+    let body = (whole + last as f64 * mean_page_rate(n, last, lines)) / lines as f64;
+    (body + (1.0 - body) * n as f64 / 2_f64.powi(64)).min(1.0)
+}
+
+/// The mean rate of pages of some of all lines.
+fn mean_page_rate(n: u64, some: u64, all: u64) -> f64 {
+    if some == 0 || some > all {
+        return 0.0;
+    }
+    let words = ribbon::words(some as usize * ribbon::LINE);
+    if some == all {
+        return crowded_page_rate(n, words);
+    }
+    let others = (all - some) as f64 / some as f64;
+    let mode = (n as f64 / (1.0 + others)) as u64;
+    if crowded_page_rate(mode / 2, words) == 1.0 {
+        return 1.0;
+    }
+    mean_of_crowds(n, mode, others, |crowd| crowded_page_rate(crowd, words))
+}
+
+/// The mean rate of a page of so many keys. Some pages need more groups than the first try has.
+fn crowded_page_rate(crowd: u64, words: u64) -> f64 {
+    let place = (crowd as f64 / 1000.0).min(16.0);
+    let i = place.min(15.0) as usize;
+    let further = FURTHER[i] + (FURTHER[i + 1] - FURTHER[i]) * (place - i as f64);
+    let first = (crowd.min(1 << 32) * 41).div_ceil(1280).max(2) + further as u64;
+    let rate = |groups| if groups > words / 2 { 1.0 } else { ribbon::rate_of(groups, words) };
+    rate(first) + (rate(first + 1) - rate(first)) * further.fract()
 }

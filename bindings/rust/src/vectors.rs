@@ -11,7 +11,7 @@ use crate::info::{Form, Info, Layout, PAGE};
 use crate::patch::{apply, diff};
 use crate::ribbon::{maybe, parities, Columns, Head, Row, HEAD};
 use crate::seal::{extend_entries, seal};
-use crate::sizes::{choose, choose_k, rate};
+use crate::sizes::{choose, choose_k, rate, ribbon_rate};
 use crate::solve::solve;
 use std::collections::HashMap;
 use std::string::{String, ToString};
@@ -193,6 +193,9 @@ fn cut_answer(v: &Vector) -> String {
 }
 
 fn rate_answer(v: &Vector) -> f64 {
+    if v.layout() == Layout::Ribbon {
+        return ribbon_rate(v.number("n"), v.number("m") / 512);
+    }
     rate(v.layout(), v.number("n"), v.number("m"), v.number("k") as u32).unwrap()
 }
 
@@ -204,7 +207,7 @@ fn size_answer(v: &Vector) -> String {
         return format!("{m} {}", choose_k(v.layout(), n, m));
     }
     let k = v.input.get("k").map(|k| k.parse().unwrap());
-    match choose(v.layout(), n, v.text("fpr").parse().unwrap(), k) {
+    match choose(v.layout(), v.form(), n, v.text("fpr").parse().unwrap(), k) {
         Ok((m, k)) => format!("{m} {k}"),
         Err(error) => error.name().into(),
     }

@@ -137,7 +137,8 @@ fn parameters_out_of_range_are_errors() {
     assert_eq!(error(Builder::new().hashes(65)), "BLOOMFILE_EHASHCOUNT");
     assert_eq!(error(Builder::new().capacity(0)), "BLOOMFILE_ECAPACITY");
     assert_eq!(error(Builder::new().slice(0, 1)), "BLOOMFILE_ECAPACITY");
-    assert_eq!(error(Builder::new().bits(512).slice(1, 1)), "BLOOMFILE_ESLICE");
+    assert_eq!(error(Builder::new().bits(512).slice(0, 1)), "BLOOMFILE_ECAPACITY");
+    assert_eq!(error(Builder::new().bits(512).hashes(6).slice(1, 1)), "BLOOMFILE_ESLICE");
     assert_eq!(error(Builder::new().label("a\nb")), "BLOOMFILE_ELABEL");
     assert_eq!(error(Builder::new().label(&"x".repeat(113))), "BLOOMFILE_ELABEL");
     assert_eq!(error(Builder::new().key_kind(KeyKind::Fixed(0))), "BLOOMFILE_EKEYKIND");

@@ -85,8 +85,5 @@ func (l *layer) joined() *header {
 	h := l.result()
 	h.m = 512 * l.wholeBlocks
 	h.unfolded = h.m
-	if h.keyKind == uint32(UnknownKeys) {
-		h.compat = 0
-	}
 	return h
 }

@@ -75,11 +75,15 @@ func (l *layer) sameHeader(earlier *layer) bool {
 
 // result returns the header of an image that an operation makes of l. The caller sets the rest.
 func (l *layer) result() *header {
-	return &header{
-		size: l.size, compat: l.compat & compatKeyKind, provenance: l.provenance & knownProvenance, layout: l.layout,
+	h := &header{
+		size: l.size, provenance: l.provenance & knownProvenance, layout: l.layout,
 		hashID: l.hashID, k: l.k, keyKind: l.keyKind, m: l.m, seed: l.seed, selfTest: l.selfTest, capacity: l.capacity,
 		fpr: l.fpr, unfolded: l.unfolded, tag: l.tag, label: l.label,
 	}
+	if h.keyKind != uint32(UnknownKeys) {
+		h.compat = compatKeyKind
+	}
+	return h
 }
 
 func (h *header) unit() uint64 {

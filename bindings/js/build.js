@@ -246,8 +246,9 @@ export function build(keys, options = {}) {
 /** The fields of a result that an operation keeps. */
 function keptFields({ header: h }, form) {
   const { compat, keyKind, layout, hashId, k, m, seed, selfTest: test, capacity, fpr, mUnfolded, tag, label, provenance } = h;
+  const kind = compat & 1 ? keyKind : 0;
   return {
-    headerSize: headerSizeOf(form), compat: compat & 1, keyKind: compat & 1 ? keyKind : 0, incompat: 0, provenance: provenance & 7, layout,
+    headerSize: headerSizeOf(form), compat: kind ? 1 : 0, keyKind: kind, incompat: 0, provenance: provenance & 7, layout,
     hashId, k, m, seed, selfTest: test, capacity, fpr, mUnfolded, tag, label: padded(encode(label), 112, "label"),
   };
 }

@@ -273,6 +273,16 @@ def test_operations_make_the_golden_results(driver, judge, folder):
             driver.expect(f"{row['result']} is the {verb}", [str(same)], ["True"])
 
 
+def test_results_do_not_state_an_unknown_kind_of_keys(driver, folder):
+    """A result has bit 0 of `compat` only if it has a kind of keys, and no other bit."""
+    source = GOLDEN / "key-kind-unknown-said.bloom"
+    for verb, order in {"fold": [1, source, folder / "made"], "union": [folder / "made", source]}.items():
+        if driver.has(verb):
+            driver.expect(f"{verb} of {source.name}", driver.ask(verb, *order), ["ok"])
+            words = (folder / "made").read_bytes()[16:24].hex()
+            driver.expect(f"{verb} of {source.name}: compat and ro_compat", [words], ["00" * 8])
+
+
 def test_refused_operations_have_the_listed_error(driver, folder):
     """Operations on filters that do not fit are refused, with the error of the row."""
     for row in rows(REFUSED / "operations.tsv"):
@@ -401,6 +411,7 @@ def test(driver, judge, folder):
     test_damaged_files_answer_as_listed(driver)
     test_builds_equal_the_golden_files(driver, folder)
     test_operations_make_the_golden_results(driver, judge, folder)
+    test_results_do_not_state_an_unknown_kind_of_keys(driver, folder)
     test_refused_operations_have_the_listed_error(driver, folder)
     test_slices_join_as_listed(driver, folder)
     test_patches_equal_the_golden_patches(driver, folder)

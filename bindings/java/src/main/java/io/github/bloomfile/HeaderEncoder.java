@@ -19,13 +19,13 @@ final class HeaderEncoder {
         System.arraycopy(Header.MAGIC, 0, b, 0, Header.MAGIC.length);
         put(b, 8, 1);
         put(b, 12, size);
-        put(b, 16, h.compat & Header.COMPAT_KEYS);
+        put(b, 16, h.keyKind() != 0 ? Header.COMPAT_KEYS : 0);
         put(b, 24, h.incompat);
         put(b, 28, h.provenance);
         put(b, 32, h.layout.number());
         put(b, 36, h.hashId);
         put(b, 40, h.k);
-        put(b, 44, (h.compat & Header.COMPAT_KEYS) != 0 ? h.keyKind : 0);
+        put(b, 44, h.keyKind());
         put(b, 48, h.m);
         put(b, 56, h.seed);
         put(b, 64, h.selfTest);

@@ -438,7 +438,7 @@ final class Image {
         return chunk(page).getLong((int) page & CHUNK_MASK);
     }
 
-    /** Whether a digest fulfils its equations in the page of this offset and head: ribbon.md 7. */
+    /** Whether a digest fulfils its equations in the page of this offset and head: ribbon.md 4. */
     private boolean columns(long page, long digest, long head, boolean copied) {
         int words = words(page >>> 12);
         if (!isHead(head, words)) {

@@ -50,11 +50,12 @@ export function likelyKeys(info, measured) {
   return (info.nEstimated || info.provenance.includes("intersection")) && measured.keysEstimate !== null ? Math.round(measured.keysEstimate) : info.n;
 }
 
-/** How far above its target the rate may be, in shares of the target: four deviations of the chance in a single filter. */
+/** How often its target the rate may be. Chance has four deviations of the rate's logarithm, in a filter at capacity. */
 function leeway(info, keys, sizedFor) {
-  if (keys === 0 || keys > sizedFor || info.layout === "ribbon" || info.series) return 1.1;
-  const shape = { layout: info.layout, n: keys, m: info.m, k: info.k };
-  return 1.1 + (4 * rateDeviation(shape)) / rate(shape);
+  if (keys > sizedFor || info.layout === "ribbon" || info.series) return 1.1;
+  const share = info.slice ? info.slice.blocks / info.slice.wholeBlocks : 1;
+  const shape = { layout: info.layout, n: Math.max(1, Math.floor(sizedFor * share)), m: info.m, k: info.k };
+  return 1.1 * Math.exp(4 * Math.sqrt(Math.log1p((rateDeviation(shape) / rate(shape)) ** 2)));
 }
 
 function tooMany(info, keys, sizedFor, measured) {

@@ -305,6 +305,14 @@ class Numbers(Page):
             if "/" not in row["file"]:
                 self.compare(GOLDEN / row["file"])
 
+    def test_low_rate_within_chance_is_healthy(self):
+        """3.8 times the target: four deviations added up would allow 3.0 times."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "low"
+            subprocess.run([f"{TOOLS}/bfcreate", "-q", "-p", "1e-9", "-s", "2", path],
+                           input="".join(f"key {i}\n" for i in range(100_000)).encode(), check=True)
+            self.compare(path)
+
     def test_fold_plan_is_that_of_bffold(self):
         # bffold estimates the number of keys of reserved-*.bloom, where bfinspect takes the recorded number.
         for row in [row for row in self.golden_files() if not row["file"].startswith("reserved-")]:

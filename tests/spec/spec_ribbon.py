@@ -210,7 +210,7 @@ def rate(body, m):
     return sum(rates) / (m // 512)
 
 
-# --- ribbon.md 8 ---
+# --- ribbon.md 7 ---
 
 def vector_of_columns(given):
     columns = Columns(words_in(given["lines"]), given["groups"])

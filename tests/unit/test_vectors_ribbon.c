@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The test vectors of doc/format/ribbon.md 8: the layout ribbon, page by page. */
+ * The test vectors of doc/format/ribbon.md 7: the layout ribbon, page by page. */
 #include "spec_text.h"
 
 #include <math.h>

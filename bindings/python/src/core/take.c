@@ -168,7 +168,8 @@ bool take_admits(const struct taker *taker, const struct source *s, size_t done)
     return false;
 }
 
-bool take_hash(const struct taker *taker, const struct key *key, uint64_t *digest, size_t done)
+bool take_hash_slowly(const struct taker *taker, const struct key *key, uint64_t *digest,
+                      size_t done)
 {
     const uint64_t size = (uint64_t)key->size;
     if (!kind_fits(taker->keys, key->kind, size) && !kind_admits(taker->keys, key->kind, size)) {

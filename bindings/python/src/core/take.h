@@ -35,6 +35,17 @@ bool take_source(const struct taker *taker, const struct source *source, struct 
 bool take_admits(const struct taker *taker, const struct source *source, size_t done);
 
 /* The same for one key, and its digest. */
-bool take_hash(const struct taker *taker, const struct key *key, uint64_t *digest, size_t done);
+bool take_hash_slowly(const struct taker *taker, const struct key *key, uint64_t *digest,
+                      size_t done);
+
+static inline bool take_hash(const struct taker *taker, const struct key *key, uint64_t *digest,
+                             size_t done)
+{
+    const struct kind *k = taker->keys;
+    if (k->lower || k->size != 0 || !kind_fits(k, key->kind, (uint64_t)key->size))
+        return take_hash_slowly(taker, key, digest, done);
+    *digest = bloomfile_hash(taker->seed, key->data, (size_t)key->size);
+    return true;
+}
 
 #endif

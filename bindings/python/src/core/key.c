@@ -41,16 +41,12 @@ static bool no_key(PyObject *object)
 }
 
 /* An integer from 2^63 on has the bytes of a negative one. */
-static bool get_integer(struct key *key, PyObject *object)
+static bool get_int(struct key *key, PyObject *integer)
 {
-    PyObject *index = PyNumber_Index(object);
     int overflow = 0;
-    if (index == NULL)
-        return false;
-    key->integer = (uint64_t)PyLong_AsLongLongAndOverflow(index, &overflow);
+    key->integer = (uint64_t)PyLong_AsLongLongAndOverflow(integer, &overflow);
     if (overflow != 0)
-        key->integer = PyLong_AsUnsignedLongLong(index);
-    Py_DECREF(index);
+        key->integer = PyLong_AsUnsignedLongLong(integer);
     if (overflow != 0 && PyErr_Occurred()) {
         PyErr_SetString(PyExc_OverflowError, "an integer key is from -2**63 to 2**64 - 1");
         return false;
@@ -60,6 +56,14 @@ static bool get_integer(struct key *key, PyObject *object)
     key->data = (const char *)&key->integer;
     key->size = sizeof key->integer;
     return true;
+}
+
+static bool get_integer(struct key *key, PyObject *object)
+{
+    PyObject *index = PyNumber_Index(object);
+    const bool good = index != NULL && get_int(key, index);
+    Py_XDECREF(index);
+    return good;
 }
 
 static bool is_bytes(const Py_buffer *view)
@@ -113,6 +117,8 @@ static bool get_buffer(struct key *key, PyObject *object)
 
 bool key_get_slowly(struct key *key, PyObject *object)
 {
+    if (Py_TYPE(object) == &PyLong_Type)
+        return get_int(key, object);
     if (PyUnicode_Check(object))
         return get_text(key, object);
     if (PyBytes_Check(object))

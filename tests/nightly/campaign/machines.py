@@ -166,10 +166,10 @@ mount -t tmpfs -o mode=555 none /dev/shm
 umount -l /proc
 mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc, and so does GNU parallel.
-NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, in a place where a diff does not split it
+NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id|mount /proc"  # of its message, which a diff splits anywhere
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|fold"
-                "|overwritten|manual|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter"
+FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|overwritten"
+                "|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter"
                 "|uniq_generations|uniq_growing)|python")
 LOOKS_INTO_PROC = f"java-.*|js|tools-distributed_parallel|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
@@ -218,7 +218,7 @@ ENVIRONMENTS = {
     "XFS": on_disk("xfs", "mkfs.xfs -q"),
     "Btrfs": on_disk("btrfs", "mkfs.btrfs -q"),
     "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"', left_out=NOT_ON_FUSE),
-    "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"')),
+    "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"'), left_out=NOT_ON_FUSE),
     "vfat": UserModeLinux(VFAT, left_out=NOT_ON_VFAT),
     "NFS": UserModeLinux(NFS, left_out=f"{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}", refusal=NOT_SHARED),
     "i386": Machine("i386"),

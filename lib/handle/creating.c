@@ -105,17 +105,13 @@ static int open_new(bloomfile_filter **out, int fd, const char *path, struct hea
     return error;
 }
 
-/* Where a new name is an inode of its own (filesystem_links_apart()), other processes will open
- * that inode, not the nameless inode of this handle. Opens the file by its name instead, before a
- * key is added. */
-static int open_by_name(bloomfile_filter **f, const char *path, unsigned flags)
+/* Opens a new file by its name, before a key is added. */
+static int open_by_name(bloomfile_filter **f, const char *path, const struct header *made,
+                        unsigned flags)
 {
-    const struct header made = (*f)->header;
-    handle_close(*f);
-    *f = NULL;
     const struct opening how = { .flags = flags | BLOOMFILE_OPEN_WRITE, .named = true };
     int none, error = opening_by_path(f, path, &how, &none);
-    if (error != 0 || header_same_identity(&(*f)->header.record, &made.record))
+    if (error != 0 || header_same_identity(&(*f)->header.record, &made->record))
         return error;
     handle_close(*f);
     *f = NULL;
@@ -141,32 +137,35 @@ int creating_file(bloomfile_filter **out, const char *path, struct header *h, un
     return creating_after(out, path, h, flags, NULL, NULL);
 }
 
+/* Where a new name is an inode of its own (filesystem_links_apart()), other processes open that
+ * inode and cannot see the locks on the nameless inode of this descriptor. So the file is clean
+ * when it gets its name, and is opened by that. */
 int creating_after(bloomfile_filter **out, const char *path, struct header *h, unsigned flags,
                    int (*before)(const void *), const void *context)
 {
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
     struct publication *p;
+    bool apart;
     int fd, error = publish_start(&p, path, (flags & BLOOMFILE_TO_REPLACE) != 0, &fd);
     if (error != 0)
         return error;
-    error = open_new(out, fd, path, h, flags);
-    if (error != 0) {
-        publish_abandon(p);
-        return error;
-    }
-    bool apart;
+    *out = NULL;
     error = filesystem_links_apart(fd, &apart);
+    if (error == 0)
+        error = apart ? lay_out(fd, true, h, size) : open_new(out, fd, path, h, flags);
     if (error == 0 && before != NULL)
         error = before(context);
     if (error == 0)
         error = publish_finish(p);
     else
         publish_abandon(p);
+    if (error == 0 && apart)
+        return open_by_name(out, path, h, flags & ~BLOOMFILE_TO_REPLACE);
     if (error != 0) {
         handle_close(*out);
         *out = NULL;
-        return error;
     }
-    return apart ? open_by_name(out, path, flags & ~BLOOMFILE_TO_REPLACE) : 0;
+    return error;
 }
 
 int creating_memory(bloomfile_filter **out, struct header *h, unsigned flags)

@@ -608,13 +608,13 @@ TEST(failed_create_on_fuse_leaves_no_file_a_valid_or_a_poisoned_file)
     made = NULL;
 }
 
-static bool replaced;
+static bool seen_by_name;
 
 /* Puts another filter in its place before it is opened by its name. */
 static void replace_linked(enum fault_call call)
 {
-    if (call == ON_open64 && !replaced && access("linked", F_OK) == 0)
-        replaced = rename("other", "linked") == 0;
+    if (call == ON_open64 && !seen_by_name && access("linked", F_OK) == 0)
+        seen_by_name = rename("other", "linked") == 0;
 }
 
 TEST(create_on_fuse_does_not_open_a_filter_that_took_the_name)
@@ -622,12 +622,38 @@ TEST(create_on_fuse_does_not_open_a_filter_that_took_the_name)
     for (unsigned series = 0; series < 2; series++) {
         struct faults faults = fuse;
         faults.at_each_call = replace_linked;
-        replaced = false;
+        seen_by_name = false;
         make_live("other", BLOOMFILE_LAYOUT_BLOCKED);
         assert_error(create_linked(series, 0, faults), EBUSY);
         assert_null(made);
-        assert_true(replaced);
+        assert_true(seen_by_name);
         assert_flawless(flaw_of_clean_file("linked"));
+        assert_int_equal(unlink("linked"), 0);
+    }
+}
+
+static const char *flaw_under_name;
+
+/* Before the creator opens the file by its name. */
+static void look_at_linked(enum fault_call call)
+{
+    if (call != ON_open64 || seen_by_name || access("linked", F_OK) != 0)
+        return;
+    seen_by_name = true;
+    flaw_under_name = flaw_of_clean_file("linked");
+}
+
+/* Other processes cannot see the creator's locks, and would take it for dead. */
+TEST(file_on_fuse_is_clean_when_it_gets_its_name)
+{
+    for (unsigned series = 0; series < 2; series++) {
+        struct faults faults = fuse;
+        faults.at_each_call = look_at_linked;
+        seen_by_name = false;
+        assert_error(create_linked(series, 0, faults), 0);
+        assert_true(seen_by_name);
+        assert_flawless(flaw_under_name);
+        bloomfile_close(made);
         assert_int_equal(unlink("linked"), 0);
     }
 }

@@ -403,7 +403,7 @@ class Mutants(Campaign):
         rows = [line.split("\t") for line in TABLE.read_text().split("\n") if line and not line.startswith("#")]
         older = [row[0] for row in rows if row[0] not in self.number]
         if older:
-            cannot(f"{TABLE.name}: of older code, there is no such mutant: {' '.join(older)}")
+            cannot(f"{TABLE.name} lists mutants that are not among the cases: {' '.join(older)}")
         return {row[0]: row[-1] for row in rows}
 
     # ---- equal code

@@ -28,7 +28,7 @@ import zipfile
 SOURCES, MATERIAL, OUT = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
 TOOLS = MATERIAL / "tools/bin"
 WORK = MATERIAL / "work"
-# The tag of the platform, and what zig calls it. musl has no versions of symbols: those of an old musl are looked for.
+# The tag of the platform, and its name in zig. musl has no versions of symbols: those of an old musl are looked for.
 PLATFORMS = {
     "manylinux_2_28_x86_64": "x86_64-linux-gnu.2.28",
     "manylinux_2_28_aarch64": "aarch64-linux-gnu.2.28",
@@ -82,7 +82,7 @@ def make(tree, platform, python):
     headers = [] if python else [f"-I{MATERIAL / 'include/python3.11'}"]
     how = {"CC": compiler, "LDSHARED": f"{compiler} -shared", "BLOOMFILE_LIBDEFLATE": str(MATERIAL / "libdeflate"),
            "CFLAGS": shlex.join(["-O3", "-DNDEBUG", *headers, f"-I{MATERIAL / 'include'}"])}
-    if python:  # it has neither setuptools nor wheel
+    if python:  # it lacks setuptools and wheel
         how["PYTHONPATH"] = run(TOOLS / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
         suffix = run(python, "-c", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))").strip()
         how["SETUPTOOLS_EXT_SUFFIX"] = suffix.replace("x86_64-linux-gnu", re.sub(r"\..*", "", PLATFORMS[platform].replace("gnu.2.28", "gnu")))
@@ -98,7 +98,7 @@ def make(tree, platform, python):
 # ---- checking
 
 def check(wheel, platform, free_threaded):
-    """Raises what is wrong with it; returns what it needs of the system."""
+    """Raises an error for a wrong wheel; returns the C library that it needs."""
     with zipfile.ZipFile(wheel) as archive:
         (core,) = (name for name in archive.namelist() if name.endswith(".so"))
         core = archive.extract(core, WORK / "core")
@@ -181,7 +181,7 @@ def natives():
 
 
 def interpreters(tree, platform, python):
-    """By what is printed of each: its path, and which tests it runs."""
+    """Returns path and tests of each interpreter, by its description."""
     if python:
         # Pages of output lack its warning about the GIL.
         tests = sorted(path.stem for path in tree.glob("tests/test_*.py") if path.stem != "test_docs")

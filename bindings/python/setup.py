@@ -36,14 +36,14 @@ SYSTEM = os.environ.get("BLOOMFILE_SYSTEM", "0") not in ("", "0")
 LIBDEFLATE = os.environ.get("BLOOMFILE_LIBDEFLATE", "")
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # these versions lack the limited API
 
-# All that meson.build gives the library, but for warnings.
+# All flags that meson.build gives the library, except warnings.
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-ffp-contract=off", "-fvisibility=hidden",
          "-fno-lto", "-pthread",
-         "-Werror=implicit-function-declaration"]  # what is beyond the limited API is not there in each Python
+         "-Werror=implicit-function-declaration"]  # functions beyond the limited API are missing in some versions of Python
 if platform.machine() in ("i386", "i686") or (platform.machine() == "x86_64" and sys.maxsize < 2**32):
     FLAGS += ["-msse2", "-mfpmath=sse", "-Wno-psabi"]
 
-# A header, what must be right about it, and the Debian package that has it.
+# A header, a condition that it must meet, and its Debian package.
 PYTHON_H = ("Python.h", "", "", "python3-dev")
 HEADERS = [
     PYTHON_H,
@@ -58,7 +58,7 @@ def version():
 
 
 def readme():
-    """README.md for an index, where relative links lead nowhere."""
+    """Returns README.md with absolute links, for a package index."""
     project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     folder = f"{project['urls']['Homepage']}/blob/main/"
 
@@ -70,24 +70,24 @@ def readme():
 
 
 def library_sources():
-    """The files that lib/meson.build names."""
+    """Returns the files that lib/meson.build names."""
     text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
     parts = re.search(r"^lib_parts = \{(.*?)^\}", text, re.DOTALL | re.MULTILINE)[1]
     return [str(LIBRARY / "lib" / source) for source in re.findall(r"'([^']+\.c)'", parts)]
 
 
 def libdeflate_sources():
-    """Those of its CRC-32, which looks at the processor."""
+    """Returns the sources of its CRC-32, which detects the processor."""
     folder = pathlib.Path(LIBDEFLATE, "lib").resolve()
     return [str(folder / "crc32.c"), *sorted(str(path) for path in folder.glob("*/cpu_features.c"))]
 
 
 class Build(build_ext):
-    """Compiles in parallel, and tells what is missing before it begins."""
+    """Checks the requirements first, then compiles in parallel."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.force = True  # what is there may be of the other kind, with or without the library
+        self.force = True  # old objects may be of the other kind, with or without the library
 
     def build_extensions(self):
         if sys.platform != "linux":
@@ -160,14 +160,14 @@ def pkg_config(what):
 
 
 def rpaths():
-    """Has the extension find a library in a folder of its own. Of those where all is found pkg-config names none; what is in a
-    tree that is only built goes elsewhere."""
+    """Lets the extension find a library in a private folder. pkg-config does not name the default folders; an uninstalled build
+    tree moves elsewhere."""
     folders = [] if pkg_config_is("--uninstalled") else pkg_config("--libs-only-L")
     return [f"-Wl,-rpath,{folder.removeprefix('-L')}" for folder in folders]
 
 
 class Archive(sdist):
-    """The library's sources go with it: it builds by itself."""
+    """Includes the sources of the library, so that the archive builds alone."""
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays of the Arrow C data interface, made by hand: what pyarrow would give, and what it never would."""
+"""Hand-made arrays of the Arrow C data interface, both valid and invalid."""
 
 import array
 import ctypes
@@ -46,10 +46,10 @@ def buffer(data):
 
 
 class Lent:
-    """Structs in capsules, which a consumer moves out and releases. The memory stays this object's."""
+    """Structs in capsules, which a consumer moves out and releases. This object owns the memory."""
 
     def __init__(self):
-        self.lent = self.released = 0  # structs that are out; arrays that came back
+        self.lent = self.released = 0  # structs in use; arrays released
         self.on_release = {kind: RELEASE(lambda at, kind=kind: self.release(kind.from_address(at)))
                            for kind in (Schema, Array, Stream)}
 
@@ -65,7 +65,7 @@ class Lent:
 
 
 class Made(Lent):
-    """An array of a format with these buffers; it owns what its capsules point to."""
+    """An array of a format with these buffers. It owns the targets of its capsules."""
 
     def __init__(self, fmt, length, buffers, offset=0, null_count=0, dictionary=None):
         super().__init__()
@@ -81,7 +81,7 @@ class Made(Lent):
 
 
 def layout(keys, fmt, validity=None, **how):
-    """Keys as an array of Arrow, in one of the formats of strings and binary."""
+    """Returns keys as an Arrow array of a string or binary format."""
     keys = [key.encode() if isinstance(key, str) else key for key in keys]
     if fmt.startswith("w"):
         return Made(fmt, len(keys), [validity, b"".join(keys)], **how)

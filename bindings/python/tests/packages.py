@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The wheel and the archive of sources of bindings/python: what is in them, and that each works where nothing else of the
-project is. And what a build says that cannot be."""
+"""The wheel and the source archive of bindings/python: their contents, their use without the rest of the project, and the
+messages of failed builds."""
 
 import email
 import json
@@ -27,7 +27,7 @@ CLEAN["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
 
 
 def builder():
-    """An interpreter with all that builds a wheel: that of the system, or the one in PATH."""
+    """Returns an interpreter that can build wheels: that of the system, or that in PATH."""
     for python in "/usr/bin/python3", sys.executable:
         if subprocess.run([python, "-c", "import setuptools, wheel, venv, pip"], check=False, env=CLEAN,
                           capture_output=True).returncode == 0:
@@ -48,7 +48,7 @@ def run(*command, cwd, **how):
 
 
 def wheel_of(what, folder, **how):
-    """Built as on a system without a network."""
+    """Builds without a network."""
     run(PYTHON, "-m", "pip", "wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", folder, what, cwd=folder, **how)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -82,7 +82,7 @@ class Packages(unittest.TestCase):
         return self.folder / name / f"bloomfile-{VERSION}"
 
     def environment(self, python, wheel):
-        """A new one, with the wheel alone."""
+        """Makes a new environment with only the wheel."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         run(python, "-m", "venv", "--without-pip", folder, cwd=self.folder)
         python = folder / "bin/python"
@@ -136,7 +136,7 @@ class Packages(unittest.TestCase):
                 self.assertIn(part, anchors, link)
 
     def test_extension_exports_only_its_init_function(self):
-        """Another copy of the library in the same process does not meet this one."""
+        """A second copy of the library in the same process does not conflict."""
         with zipfile.ZipFile(self.wheel) as wheel:
             core = wheel.extract("bloomfile/_core.abi3.so", self.folder / "core")
         symbols = run("nm", "-D", core, cwd=self.folder).splitlines()
@@ -149,13 +149,13 @@ class Packages(unittest.TestCase):
         targets = json.loads((BUILD / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
         sources = next(target for target in targets if target["name"] == "bloomfile-internal")["target_sources"]
         meson = {pathlib.Path(path).relative_to(SOURCE / "lib").with_suffix(".o").as_posix()
-                 for group in sources for path in group.get("sources", [])}  # the linker has none
+                 for group in sources for path in group.get("sources", [])}  # the linker has no sources
         compiled = {path.as_posix().rpartition("/tree/lib/")[2] for path in self.tree.glob("build/**/*.o")
                     if "/tree/lib/" in path.as_posix()}
         self.assertEqual(compiled, meson)
 
     def test_all_tests_pass_in_clean_environments(self):
-        """All tests, and with other interpreters of the same binary interface the shortest."""
+        """Runs all tests, and the shortest tests with other interpreters of the same binary interface."""
         tests = self.unpacked("tests") / "tests"
         for wheel in self.wheel, self.of_tree:
             python = self.environment(PYTHON, wheel)
@@ -178,7 +178,7 @@ class Packages(unittest.TestCase):
                       cwd=folder))
 
     def test_extension_finds_a_library_in_a_private_folder(self):
-        """The extension finds it again, as pkg-config did; nothing is noted down of folders where all is found."""
+        """The extension has a run path to a private folder, and no run path for default folders."""
         private = self.folder / "private"
         private.mkdir()
         for library in (BUILD / "lib").glob("libbloomfile.so*"):

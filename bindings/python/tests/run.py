@@ -21,7 +21,7 @@ SKIPPED = 77
 
 
 def sanitizer_libraries(compiler, sanitizers):
-    """Those that Python, which was built without, must load before all others."""
+    """Returns the sanitizer libraries, which a Python without sanitizers must load first."""
     names = {"address": "libasan.so", "undefined": "libubsan.so"}
     found = [subprocess.run([*compiler, f"-print-file-name={names[name]}"], check=True, capture_output=True,
                             text=True).stdout.strip() for name in sanitizers.split(",") if name in names]

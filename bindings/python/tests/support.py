@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests share: a folder of their own, and the tools."""
+"""Shared by the tests: temporary folders and the tools."""
 
 import fcntl
 import os
@@ -16,17 +16,17 @@ import bloomfile
 
 IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where a sync takes no time
 SANITIZED = os.environ.get("SANITIZE", "none") != "none"
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and so would what tests interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it, and so would interrupted children
 
 
 def python(code, *arguments, options=()):
-    """Runs Python code in a process of its own, and returns what it prints."""
+    """Runs Python code in a new process and returns its output."""
     return subprocess.run([sys.executable, *options, "-c", code, *map(str, arguments)], check=True, capture_output=True,
                           text=True).stdout
 
 
 def until_read(pipe):
-    """Waits until all that was written to a pipe has been read."""
+    """Waits until a pipe is empty."""
     while fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) != bytes(4):
         time.sleep(0.001)
 
@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
         self.path = self.folder / "test.bloom"
 
     def until_time_moves(self):
-        """Waits until a write to a file gets a later time than those before."""
+        """Waits until a write gets a later modification time than earlier writes."""
         times = set()
         while len(times) < 2:
             (self.folder / "probe").write_bytes(b"")

@@ -217,7 +217,7 @@ class Frames(Case):
         frame = frame.assign(again=m)
         frame.loc[m, "n"] = 0
         self.assertEqual((frame.seen.dtype, frame.again.tolist(), frame.n.tolist()), (bool, [True, False, True], [0, 2, 0]))
-        if int(pandas.__version__.split(".")[0]) > 2:  # older versions ask whether it is true
+        if int(pandas.__version__.split(".")[0]) > 2:  # older versions test its truth value
             self.assertEqual(pandas.Series(m).tolist(), [True, False, True])
         self.assertEqual(pandas.Series(m.to_pandas()).tolist(), [True, False, True])
         column = pandas.Series([True, True, False], index=[5, 6, 7])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keys in lists, iterables and buffers of every kind, and answers in buffers of the caller's."""
+"""Keys in lists, iterables and buffers of every kind, and answers in buffers of the caller."""
 
 import array
 import contextlib
@@ -331,7 +331,7 @@ class Arrow(Case):
         self.assertEqual(stream.released, 2)
 
     def test_capsule_is_consumed_once(self):
-        """One that was moved or released before has none. Another consumer empties it as this one does."""
+        """A capsule that was moved or released has no keys. Any consumer empties it."""
 
         class Same:
             def __init__(self, name, capsules):
@@ -393,7 +393,7 @@ class Arrow(Case):
                          [False, None, False])
 
     def test_nulls_at_any_place_answer_null(self):
-        """More keys than are looked up at a time, with nulls at every place."""
+        """More keys than one batch, with nulls at every place."""
         for step in 1, 2, 3, 1000, 4096, 9999:
             keys = [f"key {i}" for i in range(10_000)]
             valid, expected = bytearray(1250), []
@@ -475,7 +475,7 @@ class Answers(Case):
         self.asked = [KEYS[0], "absent", KEYS[1]]
 
     def ways(self, f):
-        """Ways to ask for the same three keys, by all methods."""
+        """Looks up the same three keys by every method."""
         digests = bloomfile.hash_many(self.asked)
         data = "".join(self.asked).encode()
         ends = [0]
@@ -538,7 +538,7 @@ class Answers(Case):
         self.assertEqual(self.f.contains_digests(view[:800], out=view[800:900])[:], b"\1" * 100)
 
     def failing(self):
-        """Calls that fail after so many answers to 50,000 keys, by all methods and for every reason."""
+        """Calls that fail after some of 50,000 answers, by every method and for every reason."""
         keys = [b"absent %08d" % i for i in range(50_000)]
         size, data, digests = len(keys[0]), b"".join(keys), bloomfile.hash_many(keys)
         ends = array.array("i", range(0, len(data) + 1, size))

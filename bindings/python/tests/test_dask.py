@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bloomfile.dask: the same bytes as bfcreate, whatever dies; and what is asked by partitions."""
+"""bloomfile.dask: builds equal those of bfcreate even if workers die; lookups by partitions."""
 
 import importlib.util
 import logging
@@ -38,7 +38,7 @@ def partition(number, of=6):
 
 
 def partition_of_the_doomed(marker, number):
-    """The worker that is the first to read it dies in the middle."""
+    """Kills the first worker that reads this partition."""
     for i, key in enumerate(partition(number)):
         if i == 5000:
             die_once(marker)
@@ -58,7 +58,7 @@ def fail(number):
 
 
 def doom(marker):
-    """In a worker: the first slice that is made is the worker's end, after its file is there."""
+    """Runs in a worker: kills the worker after it wrote the first slice."""
     class Doomed(bloomfile.Builder):
         def finish(self, path):
             super().finish(path)
@@ -71,7 +71,7 @@ def spare():
 
 
 def doom_all():
-    """In a worker: no slice can be written."""
+    """Runs in a worker: makes writing a slice fail."""
     class Full(bloomfile.Builder):
         def finish(self, path):
             raise OSError(28, "the disk is full", path)
@@ -79,14 +79,14 @@ def doom_all():
 
 
 def blind(folder):
-    """In a worker: it does not see a folder, which is one test's own."""
+    """Runs in a worker: hides the folder of a test."""
     isdir = os.path.isdir
     os.path.isdir = lambda path: not os.fspath(path).startswith(folder) and isdir(path)
 
 
 class DaskCase(Case):
     def by_tool(self, *options):
-        """What bfcreate makes of the keys."""
+        """Returns the filter that bfcreate makes of the keys."""
         self.tool("bfcreate", "-q", "-f", *options, self.folder / "tool.bloom", "-",
                   input="".join(f"{key}\n" for key in KEYS).encode())
         return (self.folder / "tool.bloom").read_bytes()
@@ -96,14 +96,14 @@ class DaskCase(Case):
             return made.info()
 
     def assert_only(self, *names):
-        """No other file, and no folder, is there."""
+        """Checks that no other file or folder exists."""
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
 
 @unittest.skipUnless(HERE, "without dask")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Threads(DaskCase):
-    """In this process, by Dask's threads."""
+    """Builds by Dask's threads in this process."""
 
     def setUp(self):
         super().setUp()
@@ -149,7 +149,7 @@ class Threads(DaskCase):
             bloomfile.dask._MOST_CHUNKS = most
 
     def test_tasks_pass_digests_instead_of_keys(self):
-        """Only as digests: a partition is hashed and shared out in the task that makes it, where Dask's tasks are tuples."""
+        """The task that makes a partition also hashes it, if Dask's tasks are tuples."""
         ran = []
         with dask.callbacks.Callback(pretask=lambda key, *_: ran.append(key)):
             self.make(self.bag, capacity=50000, slices=4)
@@ -182,7 +182,7 @@ class Threads(DaskCase):
         self.assert_only("test.bloom")
 
     def test_lines_with_their_newlines_are_refused(self):
-        """The last line of a text file often has none, and a file may be one line. Keys that are bytes may end in newlines."""
+        """The last line of a text file may lack the newline, and a file may be one line. Keys that are bytes may end in newlines."""
         for i in range(3):
             (self.folder / f"{i}.txt").write_text("\n".join(f"{i} {j}" for j in range(5)))
         lines = dask.bag.read_text(str(self.folder / "*.txt"))
@@ -253,7 +253,7 @@ class Threads(DaskCase):
             self.build(["b"], replace=True)
             after = bloomfile.dask.contains(bag, self.path)
             self.assertEqual(after.compute(), [False, True])
-            self.assertNotEqual(before.name, after.name)  # a result that Dask keeps is not taken for this one
+            self.assertNotEqual(before.name, after.name)  # Dask must not reuse a cached result
             self.path.unlink()
             self.assertRaises(FileNotFoundError, after.compute)
             for keys in ["a"], "a", dask.delayed(["a"]):
@@ -282,7 +282,7 @@ class Threads(DaskCase):
 @unittest.skipUnless(HERE, "without dask")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Urls(DaskCase):
-    """On a storage that is not a file system: fsspec's in memory."""
+    """Builds in fsspec's memory storage, which is not a file system."""
 
     def setUp(self):
         super().setUp()
@@ -293,7 +293,7 @@ class Urls(DaskCase):
         self.bag = dask.bag.from_delayed([dask.delayed(partition)(i) for i in range(6)])
         self.enterContext(dask.config.set(scheduler="sync"))
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder)  # where a URL that is taken for a path makes a folder
+        os.chdir(self.folder)  # a URL used as a path would make a folder here
         self.url = "memory://shared/urls.bloom"
 
     def contents(self):
@@ -386,7 +386,7 @@ class Columns(DaskCase):
                 self.assertLess(answers[100:].sum(), 900)
 
     def test_readme_examples_run(self):
-        """What it shows runs."""
+        """The examples of the README run."""
         text = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8").partition("\n## Dask\n")[2]
         first, second = re.findall(r"^```python\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
         self.assertLessEqual(len(first.splitlines()), 4)
@@ -412,7 +412,7 @@ class Columns(DaskCase):
 @unittest.skipUnless(os.environ.get("TESTS") == "whole", "clusters run in scripts/nightly")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Cluster(DaskCase):
-    """By two worker processes."""
+    """Builds by two worker processes."""
 
     @classmethod
     def setUpClass(cls):
@@ -422,7 +422,7 @@ class Cluster(DaskCase):
         warnings.simplefilter("ignore")
 
     def setUp(self):
-        """Each test has workers of its own: Dask may take long to start one again."""
+        """Each test has its own workers: Dask may take long to restart a worker."""
         super().setUp()
         import distributed
         cluster = self.enterContext(distributed.LocalCluster(
@@ -431,7 +431,7 @@ class Cluster(DaskCase):
         self.parts = [dask.delayed(partition)(i) for i in range(6)]
 
     def check_killed(self, parts, expected, **params):
-        """They kill one worker, and nothing else shows it."""
+        """The keys kill one worker, and the build succeeds."""
         self.make(parts, slices=4, **params)
         self.assertEqual(self.path.read_bytes(), expected)
         (self.folder / "marker").unlink()
@@ -463,7 +463,7 @@ class Cluster(DaskCase):
         self.assert_only("test.bloom", "tool.bloom")
 
     def check_storage_that_is_not_shared(self):
-        """The folder is there for the client only."""
+        """Only the client sees the folder."""
         self.client.run(blind, str(self.folder))
         self.assertRaisesRegex(FileNotFoundError, "storage that all workers share.*test.bloom", self.make, self.parts, slices=2)
         self.assert_only("test.bloom", "tool.bloom")
@@ -475,7 +475,7 @@ class Cluster(DaskCase):
         image = bytearray(self.path.read_bytes())
         image[5000] ^= 255
         self.path.write_bytes(image)
-        self.client.run(warnings.simplefilter, "ignore")  # what the workers say themselves
+        self.client.run(warnings.simplefilter, "ignore")  # warnings printed by the workers
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.assertTrue(all(bloomfile.dask.contains(dask.bag.from_delayed(self.parts), self.path).compute()))

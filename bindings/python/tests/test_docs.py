@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""README.md and TUTORIAL.md of bindings/python: what they print is what they say, and the tutorial's program keeps its
-promise when its processes are killed."""
+"""README.md and TUTORIAL.md of bindings/python: the examples print the shown output, and the tutorial's program loses no
+line when its processes are killed."""
 
 import collections
 import doctest
@@ -22,12 +22,12 @@ PYTHON = pathlib.Path(__file__).resolve().parent.parent
 
 
 def blocks(text):
-    """Each code block, with its language."""
+    """Yields each code block with its language."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
 
 
 def program(text):
-    """The one whose first line is a comment with its name."""
+    """Returns the block whose first line is a comment with its name, and the name."""
     return next((match[1], code) for language, code in blocks(text) if language == "python"
                 for match in [re.match(r"# (\w+\.py): ", code)])
 
@@ -46,7 +46,7 @@ class Docs(unittest.TestCase):
                               check=False, env={**os.environ, "LC_ALL": "C.UTF-8", "PATH": path}).stdout
 
     def check(self, name):
-        """Runs all blocks, in order and in one folder. Returns how many commands there were."""
+        """Runs all blocks in order in one folder. Returns the number of commands."""
         text = (PYTHON / name).read_text(encoding="utf-8")
         names, count = {}, 0
         missing = {module for module in ("numpy", "pandas", "polars", "duckdb") if not importlib.util.find_spec(module)}
@@ -110,7 +110,7 @@ class Docs(unittest.TestCase):
                 self.assertTrue((PYTHON / target).exists(), target)
 
     def kill(self, pid):
-        """One of ours: by now another process may have its number."""
+        """Kills a process of this test: another process may have its number by now."""
         try:
             if os.readlink(f"/proc/{pid}/cwd") == os.getcwd():
                 os.kill(pid, signal.SIGKILL)
@@ -119,7 +119,7 @@ class Docs(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED, "nothing is written in C here that other tests have not")
     def test_killed_tutorial_runs_lose_no_line(self):
-        """Runs are cut off, each by the death of some process; workers may outlive theirs, and work into the next one."""
+        """Each run ends by the death of a process. Its workers may continue into the next run."""
         name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
         for old, new in (("fpr=0.0001", "fpr=1e-9"), ("capacity=100_000", "capacity=1000"), ("1 << 20", "1 << 10"),
                          ("os.cpu_count()", "4"), ("seen.add_many(lines))", "pause(seen.add_many(lines)))"),
@@ -129,7 +129,7 @@ class Docs(unittest.TestCase):
         pathlib.Path(name).write_text(code, encoding="utf-8")
         dice = random.Random(18)
         shards = [[dice.randrange(8000) for _ in range(600)] for _ in range(30)]
-        shards = [shard for shard in shards for _ in range(4)]  # neighbours are at work at the same time
+        shards = [shard for shard in shards for _ in range(4)]  # neighbours run concurrently
         for number, shard in enumerate(shards):
             pathlib.Path(str(number)).write_text("".join(f"{line}\n" for line in shard), encoding="ascii")
         command = [sys.executable, name, *map(str, range(len(shards)))]

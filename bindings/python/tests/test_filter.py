@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Building, opening, asking, closing."""
+"""Filters are built, opened, queried and closed."""
 
 import array
 import dataclasses
@@ -59,7 +59,7 @@ class Building(Case):
                         UserWarning, rf"test.bloom: 3000 keys are in a filter for {params['capacity']}: its rate is [\d.e-]+, not") as told:
                     made = self.build(keys, replace=True, **params)
                 self.assertEqual(sum(made.contains_many(keys)), 3000)
-                self.assertIn("support.py", told.filename)  # who called build()
+                self.assertIn("support.py", told.filename)  # the caller of build()
                 with warnings.catch_warnings(action="error"):
                     self.assertRaises(UserWarning, self.build, ["a", *keys], path=self.folder / "other", **params)
                 with bloomfile.Filter(self.folder / "other") as f:
@@ -88,7 +88,7 @@ class Building(Case):
         self.path.write_bytes(b"")
         self.build([], replace=True)
         self.assertRaises(FileExistsError, bloomfile.build, self.path, [], allow_empty=True)
-        with bloomfile.Builder() as b:  # does what it is told
+        with bloomfile.Builder() as b:  # a builder without keys also replaces the file
             self.build(["a"], replace=True)
             b.finish(self.path, replace=True)
         self.assertEqual(bloomfile.Filter(self.path).info().keys, 0)
@@ -162,7 +162,7 @@ class Building(Case):
         self.assertFalse(path.exists())
 
     def test_path_that_is_not_utf_8_is_escaped_in_messages(self):
-        """The text of each error and warning has UTF-8, and the path in it is what opens the file."""
+        """The text of each error and warning is UTF-8, and its path opens the file."""
         path, keys = os.fsencode(self.folder) + b"/a\xff.bloom", [str(i) for i in range(1000)]
         with self.assertWarnsRegex(UserWarning, r"a\\udcff.bloom: 1000 keys") as warned:
             bloomfile.build(path, keys, capacity=10, over_capacity=True).close()
@@ -225,7 +225,7 @@ class Building(Case):
             self.assertRaises(ValueError, b.to_bytes)
         self.assertIn("old", bloomfile.Filter(self.path))
         with bloomfile.Builder() as b:
-            self.assertRaises(TypeError, b.add, 0.5)  # whoever goes on knows which key is not in it
+            self.assertRaises(TypeError, b.add, 0.5)  # the caller can continue without this key
             b.add("7")
             self.assertIn("7", bloomfile.Filter.from_bytes(b.to_bytes()))
 
@@ -479,7 +479,7 @@ class Knowing(Case):
 
 
 class WrittenOver(Case):
-    """As `cp -p` over the file: size and mtime are those of before, and nothing is looked up again."""
+    """Writes like `cp -p` over the file: size and mtime stay, and no lookup follows."""
 
     def written_over(self):
         f = bloomfile.build(self.path, ["apple"])
@@ -557,7 +557,7 @@ class Facts(Case):
         self.assertGreaterEqual(series.capacity, 1000)
 
     def test_a_closed_filter_cannot_be_opened_again(self):
-        """A lookup under way would look for digests of the other filter's seed."""
+        """A running lookup would use digests of the other filter's seed."""
         for f in self.build(["a"]), bloomfile.Filter.memory(10):
             f.close()
             self.assertRaisesRegex(ValueError, "opened before", f.__init__, "other.bloom")
@@ -659,7 +659,7 @@ class Sets(Case):
         self.assertIn("a", copied)
 
     def test_damaged_filter_is_unequal_and_raises_in_operators(self):
-        """A page that is damaged answers maybe; neither an operation nor a copy makes a "no" of it."""
+        """A damaged page answers maybe; operations and copies never turn that into a "no"."""
         a = self.made("a", [str(i) for i in range(1000)])
         image = bytearray(a.to_bytes())
         image[-600:-590] = bytes(10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory and references are given back, on good ways and on bad ones."""
+"""Memory and references are released after success and after errors."""
 
 import array
 import contextlib
@@ -30,7 +30,7 @@ def resident():
 
 class Leaks(Case):
     def works(self):
-        """Everything that can be done, a little of it at a time."""
+        """Calls everything, with few keys each."""
         path = self.path
         digests = bloomfile.hash_many(KEYS)
         arrow = layout([bytes(key) if isinstance(key, (bytearray, memoryview)) else key for key in KEYS], "u")
@@ -95,7 +95,7 @@ class Leaks(Case):
     def test_memory_does_not_grow(self):
         for i, work in enumerate(self.works()):
             with self.subTest(i):
-                # A leak is in every round. Caches of Python are full after some, and the system may take and give pages back.
+                # A leak grows in every round. Caches of Python fill after some rounds, and the system may reclaim pages.
                 rounds = []
                 while not any(more < 20 and size < 1 << 16 for more, size in rounds[-1:]):
                     self.assertLess(len(rounds), 60, f"memory grows: {rounds[-5:]}")
@@ -124,7 +124,7 @@ class Leaks(Case):
             del wrong
         self.assertEqual([sys.getrefcount(thing) for thing in (key, out, digests, keys, f)], counts)
         for buffer in out, digests, held:
-            buffer.append(1)  # nobody holds it
+            buffer.append(1)  # the buffer is released
 
     def test_cycles_are_collected(self):
         class Mine(bloomfile.Filter):

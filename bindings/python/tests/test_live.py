@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters that are added to: alone, beside the tools, growing, forgetting, failing."""
+"""Live filters: alone, with the tools, growing, forgetting, failing."""
 
 import array
 import datetime
@@ -64,7 +64,7 @@ class Adding(Case):
             self.assertEqual((g.info().layout, "b" in g, "a" in g), ("classic", True, False))
 
     def test_error_never_reports_an_unadded_key_as_present(self):
-        """No key that was not added has the answer that it was there: in several chunks, groups and arrays of Arrow."""
+        """A key that was not added is never reported as present, in several chunks, groups and Arrow arrays."""
         keys = [b"%08d" % i for i in range(100_000)]
         records, ends = b"".join(keys), range(0, 8 * len(keys) + 1, 8)
         ints, longs = array.array("i", ends), array.array("q", ends)

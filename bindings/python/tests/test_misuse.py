@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is easily mistaken: answers over keys, one buffer for many keys, lines with their ends, an object made twice."""
+"""Common mistakes: answers over keys, one buffer for many keys, lines with newlines, an object initialized twice."""
 
 import ctypes
 import io
@@ -35,7 +35,7 @@ class Misuse(Case):
             self.assertEqual(sum(live.contains_many(KEYS)), n)
 
     def test_failing_keys_leave_maybe_in_out(self):
-        """Whoever caught that and went on would take what `out` had before for answers."""
+        """A caller that continues would take old contents of `out` for answers."""
         out = bytearray(4)
         with self.assertRaises(TypeError):
             self.filter.contains_many([KEYS[0], b"absent", 3, KEYS[1]], out=out)
@@ -52,7 +52,7 @@ class Misuse(Case):
                             take(one)
 
     def test_list_subclass_is_read_through_its_iterator(self):
-        """As for list() itself, the keys are what it yields."""
+        """The keys are those that it yields, as for list()."""
 
         class Lowered(list):
             def __iter__(self):
@@ -92,7 +92,7 @@ class Misuse(Case):
         live.close()
 
     def test_object_is_initialized_once(self):
-        """Also if several threads try at the same time."""
+        """Several threads may try concurrently."""
         for _ in range(200):
             f = bloomfile.Filter.__new__(bloomfile.Filter)
             won, ready = [], threading.Barrier(4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/scrapy/dupefilter.py, with what it needs of Scrapy made up, and in Scrapy itself where that is installed."""
+"""examples/scrapy/dupefilter.py, with a stand-in for Scrapy, and in Scrapy itself if that is installed."""
 
 import collections
 import importlib.util
@@ -41,7 +41,7 @@ print("filtered", crawler.stats.get_value("dupefilter/filtered"))
 
 
 class Settings(dict):
-    """What is used of scrapy.settings.Settings."""
+    """The used part of scrapy.settings.Settings."""
 
     def getint(self, name, default=0):
         return int(self.get(name, default))
@@ -66,7 +66,7 @@ class DupeFilter(unittest.TestCase):
         self.dupe_filter_class = module.BloomDupeFilter
 
     def opened(self, **settings):
-        """As Scrapy does it for a crawl."""
+        """Opens the filter like Scrapy does for a crawl."""
         fingerprinter = types.SimpleNamespace(fingerprint=lambda request: request.encode().rjust(20))
         made = self.dupe_filter_class.from_crawler(
             types.SimpleNamespace(settings=Settings(settings), request_fingerprinter=fingerprinter))

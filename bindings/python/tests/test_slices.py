@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Slices: built, asked, joined, and refused where a whole filter is needed."""
+"""Slices are built, queried, joined, and refused where a whole filter is needed."""
 
 import array
 import os
@@ -65,7 +65,7 @@ class Slices(Case):
             got, given = array.array("Q", b"".join(shares)), array.array("Q", digests)
             self.assertEqual(set(got), set(given))
             self.assertLess(len(got), len(set(given)) * 2)
-        apart = array.array("Q", [5, 5 + (1 << 16), 5])  # in one place
+        apart = array.array("Q", [5, 5 + (1 << 16), 5])  # in the same slice
         self.assertEqual(array.array("Q", bloomfile.split_digests(bits, SLICES, apart)[0]), apart)
 
     def test_a_slice_answers_for_its_range(self):

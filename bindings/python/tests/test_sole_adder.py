@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""memory(sole_adder=True): nothing that Python lets happen breaks what it promises the library."""
+"""memory(sole_adder=True): Python code cannot break the promise of a sole adder."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ class SoleAdder(Case):
         g.close()
 
     def test_threads_lose_nothing(self):
-        """Batches run without the GIL, beside each other and single adds."""
+        """Batches run without the GIL, concurrently with each other and with single adds."""
         digests = [bloomfile.hash_many(b"%d %d" % (part, i) for i in range(150_000)) for part in range(2)]
         singles = [b"%d" % i for i in range(3000)]
         for params in {}, {}, {}, {"capacity": 10_000, "grow": True}:
@@ -65,7 +65,7 @@ class SoleAdder(Case):
         self.assertTrue(f.add("b"))
 
     def adding(self, f):
-        """A thread that does hardly anything but add, until it is told to end."""
+        """A thread that only adds until it is stopped."""
         digests, stop = bloomfile.hash_many(b"%d" % i for i in range(300_000)), threading.Event()
 
         def add():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stubs declare what there is, with the same parameters."""
+"""The stubs declare every name of the package with its parameters."""
 
 import ast
 import builtins
@@ -22,12 +22,12 @@ def declared(name):
 
 
 def documented(body):
-    """The functions of a stub; of overloads, the first."""
+    """Returns the functions of a stub; the first of overloads."""
     return {node.name: node for node in reversed(body) if isinstance(node, ast.FunctionDef)}
 
 
 def parameters(node):
-    """[(name, kind, default)] of a function's definition; of overloads, the last one counts."""
+    """Returns [(name, kind, default)] of a function's definition; the last of overloads counts."""
     a = node.args
     named = a.posonlyargs + a.args
     defaults = [None] * (len(named) - len(a.defaults)) + [ast.unparse(d) for d in a.defaults]
@@ -45,13 +45,13 @@ def found(function):
 
 
 def plain(doc):
-    """Its words: lines are as long as each place has room for."""
+    """Returns the words of a text, since lines wrap differently."""
     return " ".join(doc.split())
 
 
 class Stubs(unittest.TestCase):
     def document(self, name, node, doc):
-        """Editors show the docstrings of stubs; of overloads, the first has it."""
+        """Editors show the docstrings of stubs; the first overload has it."""
         if doc and not name.startswith("_"):
             self.assertEqual(plain(ast.get_docstring(node) or ""), plain(doc), f"the stub of {name}")
 
@@ -90,7 +90,7 @@ class Stubs(unittest.TestCase):
         stubs = declared("__init__.pyi")
         for name, node in stubs.items():
             self.document(name, node, getattr(bloomfile, name).__doc__)
-            if name != "build":  # which spells out what Builder takes
+            if name != "build":  # which lists the parameters of Builder
                 self.compare(getattr(bloomfile, name), node)
         both = {p[:2] for p in parameters(stubs["build"])} - {("path", ""), ("keys", ""), ("replace", "*"), ("allow_empty", "*")}
         self.assertEqual(both, {p[:2] for p in found(bloomfile.Builder)})
@@ -106,7 +106,7 @@ class Stubs(unittest.TestCase):
         self.document("json_keys", node, bloomfile.json_keys.__doc__)
 
     def test_package_exports_only_its_public_names(self):
-        """Nothing of others, and nothing that hides Python's own from those who import all."""
+        """No names of other modules, and no name that shadows a builtin after `import *`."""
         public = {name for name in dir(bloomfile) if not name.startswith("_")}
         modules = {module.name for module in pkgutil.iter_modules(bloomfile.__path__)} - {"errors"}
         self.assertEqual(public - modules, set(bloomfile.__all__) | {"hash"})

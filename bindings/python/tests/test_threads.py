@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads that share a filter, signals, and who holds the GIL."""
+"""Threads that share a filter, signals, and the GIL."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ KEYS = [f"key {i}" for i in range(2000)]
 
 
 def together(*functions):
-    """Runs them at once, each in a thread; returns what they return or raise."""
+    """Runs each function in a thread, concurrently. Returns their results or exceptions."""
     results = [None] * len(functions)
     barrier = threading.Barrier(len(functions))
 
@@ -127,7 +127,7 @@ class Sharing(Case):
             b.close()
 
     def test_finish_during_adds_keeps_every_reported_key(self):
-        """A batch that has begun is an error, and one that begins later waits."""
+        """Finishing during a batch is an error, and a later batch waits."""
         for threads in 1, 4:
             b = bloomfile.Builder(1e-6, threads=threads)
             added, finished = [], threading.Event()
@@ -157,7 +157,7 @@ class Sharing(Case):
             b.close()
 
     def test_a_builder_does_not_finish_during_a_batch(self):
-        """Neither beside it, nor from the keys' own iterator."""
+        """It fails from another thread and from the iterator of the keys."""
         for threads in 1, 4:
             b = bloomfile.Builder(threads=threads)
             inside, go = threading.Event(), threading.Event()
@@ -193,9 +193,9 @@ class Sharing(Case):
 
 
 class Turns(Case):
-    """Of threads that exclude each other, none waits for another one's next batch."""
+    """Threads that exclude each other take turns: a thread never waits for the next batch of another."""
 
-    MANY = 20_000  # batches: no test makes so many, unless a thread waits in vain
+    MANY = 20_000  # batches: a test makes so many only if a thread waits in vain
 
     def kinds(self):
         sole = bloomfile.Filter.memory(10**6, sole_adder=True)
@@ -267,7 +267,7 @@ class Turns(Case):
                 except ValueError as e:
                     seen.append(e)
                 if not stop.is_set():
-                    signal.setitimer(signal.ITIMER_REAL, 0.003)  # none comes while one is handled
+                    signal.setitimer(signal.ITIMER_REAL, 0.003)  # no signal arrives while one is handled
             self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, use))
             adder = threading.Thread(target=lambda: self.assertRaises(ValueError, add) if work == "close" else add())
             adder.start()
@@ -289,7 +289,7 @@ class Turns(Case):
 
 class Gil(Case):
     def turns(self, work):
-        """How often this thread ran while another did its work."""
+        """Counts how often this thread ran while another worked."""
         span, times = [], []
 
         def run():
@@ -308,7 +308,7 @@ class Gil(Case):
     def test_other_threads_run_during_batches(self):
         interval = sys.getswitchinterval()
         self.addCleanup(sys.setswitchinterval, interval)
-        sys.setswitchinterval(1000)  # nobody is asked to give it up
+        sys.setswitchinterval(1000)  # no thread must give up the GIL
         f, live = self.build(KEYS), bloomfile.Filter.memory(1000)
         for work in (f.contains_digests, live.add_digests, lambda digests: live.contains_records(digests, 8),
                      bloomfile.Builder().add_digests):
@@ -331,7 +331,7 @@ class Gil(Case):
         closing = threading.Thread(target=f.close)
         closing.start()
         closing.join(0.05)
-        self.assertTrue(closing.is_alive())  # the other one is still using it
+        self.assertTrue(closing.is_alive())  # the other thread still uses it
         os.close(writing)
         patched.join()
         closing.join()
@@ -339,7 +339,7 @@ class Gil(Case):
         self.assertEqual((self.folder / "made").read_bytes(), (self.folder / "new").read_bytes())
 
     def test_calls_that_change_the_handle_wait_for_its_users(self):
-        """The use is a patch that is read from a pipe; seal() needs the handle alone, also where it fails."""
+        """A patch that is read from a pipe uses the handle; seal() needs it alone, even if it fails."""
         self.build(KEYS[1:], bits=512 * 80, hashes=5, path=self.folder / "new")
         f = bloomfile.LiveFilter.create(self.path, 2000, bits=512 * 80, hashes=5)
         self.addCleanup(f.close)
@@ -407,7 +407,7 @@ class Signals(Case):
         self.assertEqual(out[-1:], b"\1")
 
     def test_signal_interrupts_calls_that_write_a_filter(self):
-        """Before it has its name. The handler may not wait for what it interrupts."""
+        """The signal arrives before the file has its name. The handler must not wait for the interrupted call."""
         class Ended(Exception):
             pass
         waited = []
@@ -437,7 +437,7 @@ class Signals(Case):
             else:
                 self.fail("it was not ended")
             self.assertEqual(os.listdir(self.folder), ["source"])
-        self.assertEqual(bloomfile.Filter.from_bytes(b.to_bytes()).info().keys, b.count())  # both are as they were
+        self.assertEqual(bloomfile.Filter.from_bytes(b.to_bytes()).info().keys, b.count())  # both are unchanged
         f.verify()
 
     def test_handler_can_use_a_filter_whose_close_waits(self):

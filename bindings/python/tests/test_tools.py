@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same files as the tools make, and the same answers."""
+"""Files and answers equal those of the tools."""
 
 import json
 import os

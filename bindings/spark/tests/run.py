@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs tests of the Spark binding, those that are named or all, and tells how many passed. scripts/spark calls this."""
+"""Runs the named tests of the Spark binding, or all, and prints how many passed. scripts/spark calls this."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters that Spark builds: the same as those of bfcreate, whatever the division, and whole or none."""
+"""Spark builds the same filters as bfcreate, however the keys are partitioned, and publishes only whole files."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What fails while a filter is built, each ROUNDS times: the result is right, or there is none."""
+"""Failures during a build, each repeated ROUNDS times: the filter is correct, or no file appears."""
 
 import glob
 import contextlib
@@ -152,7 +152,7 @@ class Killed(Failures):
 
 
 class Speculation(Failures):
-    """On a cluster whose workers have hosts of their own, since no host gets the same task twice at once."""
+    """On a cluster with one host per worker: Spark never runs two copies of a task on the same host."""
 
     options = {"spark__speculation": "true", "spark__speculation__interval": "100ms", "spark__speculation__quantile": "0.5",
                "spark__speculation__multiplier": "1.2", "spark__speculation__minTaskRuntime": "100ms"}
@@ -228,7 +228,7 @@ class Driver(Failures):
 
 
 def driver(path):
-    """The driver that is killed: tells its process, and when it is done."""
+    """The driver to be killed: prints its process ID, then "done" after the build."""
     spark = start()
     keys = urls(spark, 0, N).cache()
     keys.count()

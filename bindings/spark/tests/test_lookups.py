@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters that queries ask: as functions of SQL and of columns, on every executor, whole or damaged."""
+"""Lookups in queries: as SQL functions and column functions, on every executor, in intact and damaged filters."""
 
 import glob
 import os

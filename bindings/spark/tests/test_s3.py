@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Filters in S3, on a server of this test: what is published is whole, for readers at any moment."""
+"""Filters in S3, on a server that this test starts: readers only ever see whole files."""
 
 import glob
 import os

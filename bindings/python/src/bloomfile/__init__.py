@@ -172,7 +172,7 @@ def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", w
 
 @_strict
 def join(dst, slices, *, accept_incomplete=False, replace=False):
-    """Writes the filter that slices, in any order, make: byte for byte what one build of all keys makes.
+    """Joins slices, in any order, into one filter: byte for byte the same as a build of all keys.
 
     A slice leaves out keys that belong to another slice. EINCOMPLETE is raised if such keys may be in no slice, because the
     slices were not all made from the same keys; accept_incomplete joins them all the same.

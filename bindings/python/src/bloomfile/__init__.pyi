@@ -44,7 +44,7 @@ def merge(dst: StrOrBytesPath, srcs: Iterable[Filter | StrOrBytesPath], *, op: L
     """Writes the union of filters, or with op="intersection" their intersection."""
 def join(dst: StrOrBytesPath, slices: Iterable[Filter | StrOrBytesPath], *, accept_incomplete: bool = False,
          replace: bool = False) -> None:
-    """Writes the filter that slices, in any order, make: byte for byte what one build of all keys makes.
+    """Joins slices, in any order, into one filter: byte for byte the same as a build of all keys.
 
     A slice leaves out keys that belong to another slice. EINCOMPLETE is raised if such keys may be in no slice, because the slices
     were not all made from the same keys; accept_incomplete joins them all the same.

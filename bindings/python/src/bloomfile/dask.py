@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Filters of keys that Dask holds: built by all workers of a cluster, and asked by them.
+"""Filters of keys in Dask collections, built and queried by all workers of a cluster.
 
     import bloomfile.dask
     bloomfile.dask.build(urls, "/shared/urls.bloom", fpr=0.001)
-    known = bloomfile.dask.contains(others, "/shared/urls.bloom")
+    known = bloomfile.dask.contains(visits, "/shared/urls.bloom")
 
-Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are not keys. The filter lies on storage that the client and all workers share: a path, or a URL that fsspec knows,
-such as s3://bucket/urls.bloom.
+Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or integers; None, NaN and NA are not keys. The filter
+lies on storage that the client and all workers share: a path, or a URL that fsspec knows, such as s3://bucket/urls.bloom.
 """
 
 import contextlib
@@ -34,12 +34,12 @@ from .storage import fetch, place, send, version
 
 __all__ = ["build", "contains"]
 
-_PIECE = 1 << 15  # keys that are hashed at once
-_SLICE_KEYS = 1 << 24  # of a slice, if nobody says how many slices: 128 MiB of digests
+_PIECE = 1 << 15  # keys hashed in one call
+_SLICE_KEYS = 1 << 24  # keys of a slice by default: 128 MiB of digests
 _MOST_CHUNKS = 100_000  # tasks; Dask takes some 0.2 ms for each
 _PAGE_BITS = 8 * 4096
 _MOST_SLICES = 65536
-_RANGES_BITS = 1 << 40  # of a filter whose slices, a power of two of them, are exact ranges of digests
+_RANGES_BITS = 1 << 40  # of a filter whose slices, if their number is a power of two, are exact ranges of digests
 
 # ---- keys
 
@@ -49,7 +49,7 @@ def _is_null(key):
 
 
 def _check_lines(keys):
-    """Refuses lines with their newlines. Most keys have no newline at all, which a search of all of them shows fastest."""
+    """Refuses lines with their newlines. Searches all keys first, since most inputs contain no newline."""
     try:
         if "\n" not in "".join(keys):
             return
@@ -61,7 +61,7 @@ def _check_lines(keys):
 
 
 def _pieces(part):
-    """A list of some keys after the other."""
+    """Yields lists of consecutive keys."""
     if isinstance(part, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a partition is many keys, and {type(part)} is one: put it into a list")
     if getattr(part, "ndim", 1) > 1:
@@ -73,7 +73,7 @@ def _pieces(part):
 
 
 def _keys(part):
-    """Yields some keys at a time, and a null flag for each element, or None without nulls."""
+    """Yields chunks of keys with a null flag for each element, or None without nulls."""
     kind = getattr(getattr(part, "dtype", None), "kind", "O")
     if kind in "bfcmM":
         raise TypeError(f"elements of type {part.dtype} cannot be keys: make them str, bytes or integers; integers with nulls are "
@@ -112,7 +112,7 @@ def _common(kinds):
 
 
 def _split(hashed, bits, slices):
-    """A piece for each slice, and the kind of all."""
+    """Returns a piece for each slice, and the kind of all keys."""
     digests, kind = b"".join(some for some, _ in hashed), _common(kind for _, kind in hashed)
     return [*(split_digests(bits, slices, digests) if slices > 1 else [digests]), kind]
 
@@ -128,7 +128,7 @@ def _count(hashed):
 
 
 def _make(chunks, scratch, number, params, kind):
-    """Writes a slice into a file of this attempt's own, and returns the name. A worker that dies leaves it to others."""
+    """Writes a slice to a file that only this attempt uses, and returns its name. If the worker dies, another repeats it."""
     name = f"{number}.{uuid.uuid4().hex}"
     if place(scratch)[1] is not None:
         with tempfile.TemporaryDirectory() as folder:
@@ -152,7 +152,7 @@ def _write(chunks, path, params, kind):
 
 
 def _partitions(keys, column):
-    """The partitions, each a Delayed."""
+    """Returns the partitions as Delayed objects."""
     if isinstance(keys, Delayed):
         keys = [keys]
     if isinstance(keys, (list, tuple)) and keys and all(isinstance(part, Delayed) for part in keys):
@@ -167,11 +167,11 @@ def _partitions(keys, column):
 
 
 class _Graph:
-    """Tasks that come after partitions."""
+    """Tasks that depend on partitions."""
 
     def __init__(self, parts):
         self.parts = parts
-        self.name = "bloomfile-" + uuid.uuid4().hex  # a computation of its own: files may have changed since the last
+        self.name = "bloomfile-" + uuid.uuid4().hex  # a new computation: files may have changed since the last
         self.tasks = {}
         self.hashes = False
 
@@ -197,8 +197,8 @@ class _Graph:
         return chunks, self.add("kinds", (), _common, kinds)
 
     def delayed(self, keys):
-        """Of each key a Delayed. A partition becomes digests in the task that makes it: as objects it takes ten times the memory,
-        and Dask makes all of them before it hashes the first where that seems good."""
+        """Returns a Delayed for each key. The task that makes a partition also hashes it: its keys as objects take ten times the
+        memory, and Dask may make all partitions before it hashes the first."""
         graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=self.parts)
         if self.hashes:
             tasks = fuse(graph.to_dict(), keys, ave_width=1, rename_keys=False)[0]
@@ -207,7 +207,7 @@ class _Graph:
 
 
 def _threads():
-    """How many tasks run at once, about."""
+    """The approximate number of concurrent tasks."""
     try:
         from distributed import default_client
         return max(1, sum(default_client().nthreads().values()))
@@ -226,8 +226,8 @@ def _ranges_for(parts):
 
 
 def _counted(parts, seed, kind):
-    """The digests of all keys, shared out by ranges, which stay with the workers; the number of different keys, and the kind of the
-    keys."""
+    """Returns the digests of all keys, divided into ranges, which stay with the workers; the number of distinct keys; and the kind
+    of keys."""
     graph = _Graph(parts)
     chunks, kinds = graph.split(graph.hash(seed, kind), _RANGES_BITS, _ranges_for(len(parts)))
     *kept, kind = dask.persist(*graph.delayed([*(graph.add("range", (i,), _gather, some) for i, some in enumerate(chunks)), kinds]))
@@ -246,7 +246,7 @@ def _slices_of_range(number, ranges, bits, slices):
 
 @contextlib.contextmanager
 def _scratch(path, storage):
-    """A folder beside the file. A worker that did not hear of the end may still write into it."""
+    """Makes a folder next to the file. A late worker may still write into it after the build."""
     if storage is not None:
         parent, _, name = path.rpartition("/")
         folder = f"{parent}/.{name[:40]}.{uuid.uuid4().hex}.slices"
@@ -268,12 +268,12 @@ def _scratch(path, storage):
 
 
 def _sized(capacity, fpr, layout, bits, hashes):
-    """The bits of the whole, as a Builder chooses them."""
+    """Returns the bits of the whole filter, as a Builder chooses them."""
     return bits or size_for(capacity, 0.01 if fpr is None else fpr, hashes=hashes, layout=layout).bits
 
 
 def _check(params):
-    """Raises what is wrong with them, before there is any work."""
+    """Raises an error for invalid parameters before any work starts."""
     with Builder(**params):
         pass
 
@@ -293,17 +293,17 @@ def _publish(path, files, bits, replace):
 @_strict
 def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
           bits=0, hashes=0, seed=0, label=None, tag=b"", key_kind=None, threads=1, memory=0, spool=None, over_capacity=False):
-    """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
+    """Builds a sealed filter of all keys at path and opens it. Its bytes equal those of a single build.
 
-    keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
-    objects, partitions of keys. path: of a file, or a URL. key_kind: None: the first key's; another kind raises EKEYKIND.
-    capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
-    'blocked'; a single task makes any other layout. The other parameters are those of Builder, for each such task.
+    keys: a bag; a column of a dataframe; a dataframe or a bag of dicts, with `column`; or a list of delayed partitions of
+    keys. path: a file or a URL. key_kind: None takes that of the first key; another kind raises EKEYKIND. capacity: the number of
+    distinct keys; None counts them. slices: the number of tasks that write the filter, for the layout 'blocked'; a single task
+    makes any other layout. The other parameters are those of Builder, for each such task.
 
-    What happens with more keys than `capacity`, and with none, is as in bloomfile.build().
+    More keys than `capacity` and an empty input have the same effect as in bloomfile.build().
 
-    Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
-    fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
+    Workers hold 8 bytes per key, 16 if keys are counted, and spill as configured. A failed build leaves no files. A killed client
+    leaves a folder .NAME.*.slices next to the path.
 
     At a URL the file appears when it is complete if the storage does so, as S3 and GCS do; on other storage an interrupted upload
     leaves a truncated file, which is refused. Two builds that do not replace can both find no file: the later one wins. The
@@ -370,7 +370,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         return _checked(Filter(target))
 
 
-# ---- asking
+# ---- lookups
 
 _open = {}
 _opening = threading.Lock()
@@ -390,7 +390,7 @@ def _opened(path):
 
 
 def _warn(text):
-    """The client hears of it, if there is one."""
+    """Reports the damage to the client, if there is a client."""
     try:
         from distributed import warn
     except ImportError:
@@ -421,13 +421,13 @@ def _ask_series(series, path, call):
 
 @_strict
 def contains(keys, path):
-    """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
+    """Returns a bag of True (maybe), False (certainly not) and None (a null); for a column, a column of type "boolean".
 
-    Each process maps the file at path once. Of a URL it maps a copy, which it fetches again when the file has changed. Damage makes
+    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes. Damage makes
     answers True, and the client gets a DamageWarning.
     """
     path = place(path)[0]
-    call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave
+    call = uuid.uuid4().hex  # so that Dask does not reuse answers from an older file
     if isinstance(keys, Delayed) or not hasattr(keys, "map_partitions"):
         raise TypeError(f"keys are a bag or a column, not {type(keys)}")
     if getattr(keys, "ndim", 1) > 1:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The errors of bloomfile: a class for each, bloomfile.errors.EPAGE and so on, below Error.
 
-doc/errors.md has cause and remedy of each. What the system refuses is OSError, not one of these.
+doc/errors.md has cause and remedy of each. Errors of the system are OSError.
 """
 
 from bloomfile import _core
@@ -13,7 +13,7 @@ def _printable(path):
 
 
 class Error(Exception):
-    """A filter that is damaged, not understood, or does not allow what was asked for."""
+    """A filter is damaged, not understood, or does not allow the operation."""
 
     code = 0
     name = ""

@@ -117,7 +117,7 @@ class FoldChoice:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What the bytes of a header say, right or wrong, and what is wrong with them."""
+    """The fields of a header, valid or not, and its faults."""
 
     info: Header
     faults: tuple[Exception, ...]

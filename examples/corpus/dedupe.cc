@@ -2,7 +2,7 @@
  *
  * dedupe - remove from JSON lines the documents or paragraphs that a filter has seen
  *
- * See TUTORIAL.md. For each input line, one write() adds a line to OUTPUT: the rest of the document,
+ * See TUTORIAL.md. One write() adds a line to OUTPUT for each input line: the rest of the document,
  * or an empty line. After a kill, the next run counts the lines in OUTPUT, and continues there.
  */
 #include "words.h"
@@ -96,7 +96,7 @@ void open_filters()
     check(open_filter(&plain, o.read_only ? 0 : BLOOMFILE_OPEN_WRITE), "open");
 }
 
-/* Whether the text is new. If several processes have it at this moment, it is new for only one of
+/* Whether the text is new. If several processes have it at this moment, it is new for exactly one of
  * them. At the rate of grams, too many new texts would look like seen texts. So with grams a text
  * has several keys, and is seen if all keys are seen. */
 bool claim(std::string_view text)

@@ -57,7 +57,8 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* In one of five cases an order of the store, often a recent order; else a guess just below it. */
+/* Returns an order of the store, often a recent one, in a fifth of the cases; else a guess just
+ * below it. */
 static struct order next_request(const struct store *store)
 {
     const uint64_t count = store_count(store), recent = count < 50 ? count : 50;

@@ -371,7 +371,7 @@ def head(image=CLASSIC_OLD, result=None, **changes):
 
 
 def strings(*units):
-    """For each kind of change: nothing, or the numbers before its size and the bits of its string."""
+    """Each kind of change: nothing, or the numbers before its size and the bits of its string."""
     heads, strings_ = b"", b""
     for what in units:
         if what is None:

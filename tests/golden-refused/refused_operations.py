@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operations that must be refused, whatever the bodies: the rows of operations.tsv."""
+"""The rows of operations.tsv: operations that must be refused with any body."""
 
 REFUSED_OPERATIONS = [
     ("union", "sources/key-kind-newer.bloom,sources/key-kind-unknown.bloom", "BLOOMFILE_EFEATURE"),

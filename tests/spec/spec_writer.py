@@ -449,7 +449,7 @@ class Writer(File):
 
 
 def is_unclean(image, boot):
-    """For a writer that joins: no process syncs then."""
+    """Holds while a writer joins: no process syncs then."""
     return not image.is_clean() and (image.record["boot_id"] != boot or image.sync_has_begun())
 
 
@@ -561,7 +561,7 @@ def created(header, identity=None, watermark=bytes(32)):
 
 
 def move_to_free_name(path, to):
-    """By renameat2(), or by a second name where the file system lacks that call."""
+    """Uses renameat2(), or a second name where the file system lacks that call."""
     at_cwd, no_replace = -100, 1
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(to), no_replace) == 0:

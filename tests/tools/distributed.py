@@ -31,7 +31,7 @@ INPUTS = {
     "twice the same": lines(*numbered(300)) * 2,
 }
 
-# Stands in for bfcreate. From a part with the line "poison" it makes a filter that lacks keys, prints an error and
+# Stands in for bfcreate. If a part has the line "poison", it makes a filter without some keys, prints an error and
 # fails.
 POISONED = """#!/bin/sh
 part=$TMPDIR/part.$$

@@ -38,7 +38,7 @@ MUSL = b"/ld-musl-" in pathlib.Path(BFCREATE).read_bytes()
 DISK_FAILED = "I/O error" if MUSL else "Input/output error"
 NO_MEMORY = "Out of memory" if MUSL else "Cannot allocate memory"
 IN_32_BITS = pathlib.Path(BFCREATE).read_bytes()[:5] == b"\x7fELF\x01"
-# By default the sanitizer aborts if memory runs out. The tools must see the failure instead.
+# The sanitizer aborts by default if memory runs out. The tools must see the failure instead.
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
                      + ":allocator_may_return_null=1"}
 

@@ -31,7 +31,7 @@ class AddTest(ToolTest):
 
 
 class Counts(AddTest):
-    def test_new_and_old_keys(self):
+    def test_new_and_present_keys_are_counted(self):
         self.create_live("-n", 5000, "-p", "1e-9")
         for keys, says in ((KEYS, "1000 keys, 1000 new\n"), (KEYS, "1000 keys, 0 new\n"),
                            (KEYS[:1], "1 key, 0 new\n"), (OTHERS[:1], "1 key, 1 new\n"),
@@ -40,7 +40,7 @@ class Counts(AddTest):
         self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS + OTHERS[:3])
         self.assertEqual(self.inspected("live")["record"]["n"], 1003)
 
-    def test_the_bits_are_those_of_a_sealed_filter(self):
+    def test_bits_equal_those_of_a_sealed_build(self):
         for layout in "blocked", "classic", "counting":
             options = ["-n", 1000, "-l", layout, "-s", 99]
             self.create_live("-f", *options)
@@ -48,7 +48,7 @@ class Counts(AddTest):
             sealed = self.create("-q", *options, stdin=lines(*KEYS))
             self.assertEqual(craft.body_of(self.read("live")), craft.body_of(sealed))
 
-    def test_files_dash_and_standard_input(self):
+    def test_files_and_standard_input_are_read_in_order(self):
         self.create_live("-n", 5000, "-p", "1e-9")
         self.write("one", lines(*KEYS[:3])[:-1])
         self.write("two", lines(*KEYS[4:6]))
@@ -57,43 +57,43 @@ class Counts(AddTest):
         self.assertEqual(self.query("live", stdin=lines(*KEYS)), KEYS[:6])
         self.assertEqual(self.add("live", "one", "one"), "6 keys, 0 new\n")
 
-    def test_any_bytes_and_sizes(self):
+    def test_keys_of_any_bytes_and_size_are_added(self):
         keys = [b"", b"\0", b"a\0b", b"a\r", b"\xff\xfe", b"x" * 2**20, b"y" * 3_000_000, b"-q"]
         self.create_live("-n", 100, "-p", "1e-9")
         self.assertEqual(self.add("--as-is", "live", stdin=lines(*keys)), "8 keys, 8 new\n")
         others = [b"\0\0", b"a", b"a\0", b"x" * (2**20 - 1), b"\xfe\xff"]
         self.assertEqual(self.query("live", stdin=lines(*keys, *others)), keys)
 
-    def test_null(self):
+    def test_null_option_ends_keys_with_zero_bytes(self):
         self.create_live("-0", "-n", 100, "-p", "1e-9")
         self.assertEqual(self.add("-0", "live", stdin=b"a\nb\0\0c"), "3 keys, 3 new\n")
         self.assertEqual(self.output("bfquery", "-0", "live", stdin=b"a\0a\nb\0\0c\0b\0"),
                          b"a\nb\0\0c\0")
 
-    def test_fixed_records(self):
+    def test_record_size_option_splits_fixed_records(self):
         self.create_live("-x4", "-n", 100, "-p", "1e-9")
         records = b"".join(struct.pack("<I", 10 * i) for i in range(40))
         self.assertEqual(self.add("-x4", "live", stdin=records), "40 keys, 40 new\n")
         self.assertEqual(self.output("bfquery", "-x4", "live", stdin=b"abcd" + records), records)
 
-    def test_crlf(self):
+    def test_crlf_option_removes_carriage_returns(self):
         self.create_live("--crlf", "-n", 100, "-p", "1e-9")
         self.assertEqual(self.add("--crlf", "live", stdin=b"a\r\nb\na\n"), "3 keys, 2 new\n")
         out = self.run_tool("bfquery", "live", stdin=b"a\nb\na\r\n").stdout
         self.assertEqual(out, b"a\nb\n")
 
-    def test_quiet(self):
+    def test_quiet_prints_nothing(self):
         self.create_live("-n", 100)
         for options in ["-q"], ["--quiet"], ["-vq"]:
             self.output("bfadd", *options, "--overfull", "live", stdin=lines(*KEYS))
 
-    def test_nothing_is_told_of_what_went_well(self):
-        """cron mails whatever a job prints."""
+    def test_success_prints_nothing(self):
+        """cron mails all output of a job."""
         self.create_live("-n", 1000)
         self.assertEqual(self.output("bfadd", "live", stdin=lines(*KEYS[:9])), b"")
         self.assertEqual(self.output("bfadd", "-qv", "live", stdin=b"", says=b"bfadd: live: 0 keys, 0 new\n"), b"")
 
-    def test_more_keys_than_planned(self):
+    def test_adding_over_capacity_warns_of_the_actual_rate(self):
         """The warning states the actual rate."""
         self.create_live("-n", 400)
         self.assertEqual(self.add("live", stdin=lines(*KEYS[:400])), "400 keys, 399 new\n")
@@ -106,7 +106,7 @@ class Counts(AddTest):
                          f"400: the false-positive rate is {percent(rate)}, target 1%\n")
         self.assertGreater(rate, 0.02)
 
-    def test_a_stream_is_told_early_and_at_the_end(self):
+    def test_stream_over_capacity_is_warned_early_and_at_the_end(self):
         self.create_live("-n", 400)
         result = self.run_tool("bfadd", "--overfull", "--sync", 100, "live",
                                stdin=lines(*KEYS[:950]))
@@ -123,7 +123,7 @@ class Removing(AddTest):
     def remove(self, keys, status=0):
         return self.add("--remove", "live", stdin=lines(*keys), status=status)
 
-    def test_counts(self):
+    def test_removed_and_missing_keys_are_counted(self):
         self.add("live", stdin=lines(*KEYS))
         for keys, status, says in (
                 (KEYS[:990] + OTHERS[:10], 1, "1000 keys, 990 removed, 10 were not found\n"),
@@ -135,11 +135,11 @@ class Removing(AddTest):
         self.assertEqual(report["record"]["n"], 7)
         self.assertEqual(report["record"]["ones"], report["measure"]["ones"])
 
-    def test_quiet(self):
+    def test_removal_of_missing_keys_prints_nothing(self):
         for quiet in [], ["-q"]:
             self.assertEqual(self.output("bfadd", *quiet, "--remove", "live", stdin=lines(*OTHERS), status=1), b"")
 
-    def test_as_often_as_it_was_added(self):
+    def test_key_stays_until_it_is_removed_as_often_as_added(self):
         self.add("live", stdin=lines(*KEYS[:1] * 3))
         self.remove(KEYS[:1] * 2)
         self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
@@ -147,7 +147,7 @@ class Removing(AddTest):
         self.assertEqual(self.query("live", stdin=lines(KEYS[0]), status=1), [])
         self.remove(KEYS[:1], status=1)
 
-    def test_counters_that_are_stuck_never_lose_a_key(self):
+    def test_saturated_counters_never_lose_a_key(self):
         self.add("live", stdin=lines(*KEYS[:1] * 20))
         self.assertEqual(self.remove(KEYS[:1] * 15), "15 keys, 15 removed, 0 were not found\n")
         self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
@@ -155,7 +155,7 @@ class Removing(AddTest):
         self.remove(KEYS[:1] * 50)
         self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
 
-    def test_other_layouts_cannot_forget(self):
+    def test_other_layouts_refuse_removal(self):
         for layout in "blocked", "classic":
             self.create_live("-f", "-n", 100, "-l", layout)
             self.add("live", stdin=lines("a"))
@@ -171,7 +171,7 @@ class Removing(AddTest):
 class Together(AddTest):
     """Several processes on one file."""
 
-    def test_two_at_once_lose_nothing(self):
+    def test_two_concurrent_processes_lose_no_key(self):
         keys = numbered(MANY)
         for layout in "blocked", "classic", "counting":
             with self.subTest(layout):
@@ -192,7 +192,7 @@ class Together(AddTest):
                                  (MANY, False))
                 self.assertEqual(report["record"]["ones"], report["measure"]["ones"])
 
-    def test_exact_counts_of_the_same_keys(self):
+    def test_exact_adders_count_each_key_once(self):
         count = MANY // 10
         self.write("keys", lines(*numbered(count)))
         self.create_live("-n", count, "-p", "1e-9")
@@ -215,7 +215,7 @@ class Together(AddTest):
         self.assertEqual(self.result(exact), (0, b"", b"bfadd: live: 1 key, 1 new\n"))
         self.assertEqual(self.query("live", stdin=lines("a", "b")), [b"a", b"b"])
 
-    def test_keys_are_visible_as_they_come(self):
+    def test_keys_are_visible_as_they_arrive(self):
         self.create_live("-n", 1000, "-p", "1e-9")
         writers = [self.start("bfadd", "-v", "live") for _ in range(2)]
         for i, key in enumerate(KEYS[:6]):
@@ -227,7 +227,7 @@ class Together(AddTest):
         for writer in writers:
             self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 3 keys, 3 new\n"))
 
-    def test_sync_commits_on_the_way(self):
+    def test_sync_option_commits_periodically(self):
         for words, count, committed in (["--sync", 10], 25, 20), (["--sync", "1k"], 1500, 1000), (
                 [], 1500, 0):
             self.create_live("-f", "-n", 9000, "-p", "1e-9")
@@ -296,7 +296,7 @@ class Stopped(AddTest):
         writer.kill()
         writer.wait(TIMEOUT)
 
-    def test_a_crowd_is_noticed_though_its_count_was_killed(self):
+    def test_over_capacity_is_detected_after_the_counting_writer_was_killed(self):
         self.killed_with(500, numbered(1500))
         message = self.run_tool("bfadd", "-q", "live").stderr
         self.assertEqual(message, b"")
@@ -305,14 +305,14 @@ class Stopped(AddTest):
                                   "of 500: the false-positive rate is [0-9.]+%, target 1%\n$")
         self.assertRegex(self.inspected("live")["verdict"], "; too many keys: 1,[45][0-9][0-9] in ")
 
-    def test_a_full_filter_says_so_though_its_count_was_killed(self):
+    def test_saturated_filter_is_reported_after_its_writer_was_killed(self):
         self.killed_with(50, numbered(10_000))
         message = self.run_tool("bfseal", "live").stderr.decode()
         keys = re.match("bfseal: live: about ([0-9]+) keys, more than the capacity of 50: "
                         "the false-positive rate is 100%, target 1%\n$", message)
         self.assertGreater(int(keys[1]), 300)
 
-    def test_nobody_reads_the_counts(self):
+    def test_closed_standard_error_leaves_a_clean_file(self):
         writer = self.start("bfadd", "-v", "live")
         writer.stderr.close()
         self.feed(writer, *KEYS[:3])
@@ -322,7 +322,7 @@ class Stopped(AddTest):
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
         self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
 
-    def test_kill_in_the_middle(self):
+    def test_killed_writer_leaves_the_first_keys_it_read(self):
         keys = numbered(MANY)
         self.write("keys", lines(*keys))
         writer = self.start("bfadd", "--sync", 5000, "live", "keys", "-")
@@ -337,7 +337,7 @@ class Stopped(AddTest):
         self.output("bfinspect", "-q", "--verify", "live")
         self.assertEqual(self.query("live", "keys"), seen)
 
-    def test_signals_end_it_in_good_order(self):
+    def test_signal_ends_the_run_with_a_clean_file(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             self.create_live("-f", "-n", 1000, "-p", "1e-9")
             writer = self.waiting()
@@ -348,7 +348,7 @@ class Stopped(AddTest):
             report = self.inspected("live")
             self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", 3))
 
-    def test_signals_between_batches(self):
+    def test_count_matches_the_file_after_a_signal(self):
         """The reported counts match the keys in the file."""
         keys = numbered(MANY)
         self.write("keys", lines(*keys))
@@ -363,7 +363,7 @@ class Stopped(AddTest):
             report = self.inspected("live")
             self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", added))
 
-    def test_a_second_signal_does_not_wait(self):
+    def test_second_signal_ends_immediately(self):
         writer = self.waiting()
         with self.locked(1, 1):  # the lock of the commit records, so a sync cannot finish
             writer.send_signal(signal.SIGINT)
@@ -374,7 +374,7 @@ class Stopped(AddTest):
         self.assertEqual(writer.stderr.read(), b"")
         self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
 
-    def test_timeout_sends_two_signals_that_are_one(self):
+    def test_repeated_signal_of_timeout_does_not_kill(self):
         """timeout(1) signals the child, and then the group that the child is in."""
         writer = self.waiting()
         with self.locked(1, 1):
@@ -386,7 +386,7 @@ class Stopped(AddTest):
         self.assertEqual(writer.stderr.read(), b"bfadd: live: 3 keys, 3 new\n")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
-    def test_signals_in_the_middle_of_a_batch(self):
+    def test_signal_ends_an_endless_batch(self):
         """The batch does not end, since /dev/zero never does."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 2:
             self.create_live("-f", "-x8", "-n", 1000)

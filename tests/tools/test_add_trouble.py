@@ -26,7 +26,7 @@ class TroubleTest(ToolTest):
 
 
 class CommandLine(TroubleTest):
-    def test_options(self):
+    def test_wrong_options_are_refused(self):
         self.trouble("bfadd")
         for words in (["-Y"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
                       ["--sync"], ["--sync", "0"], ["--sync", "-1"], ["--sync=x"], ["--sync="],
@@ -34,14 +34,14 @@ class CommandLine(TroubleTest):
             self.assertIn("--help", self.trouble("bfadd", "live", *words, stdin=lines("a")))
         self.trouble("bfadd", "", stdin=lines("a"))
 
-    def test_what_is_sealed(self):
+    def test_sealed_filter_is_refused(self):
         self.create("-q", "keys", name="sealed")
         self.write("embedded", (GOLDEN / "classic-embedded.bloom").read_bytes())
         for name, words in ("sealed", "sealed: it can no longer be changed"), ("embedded", "sealed"):
             self.assertIn(words, self.trouble("bfadd", name, "keys", names=[name]))
 
     @needs(*UNPRIVILEGED)
-    def test_permissions(self):
+    def test_missing_permissions_are_reported(self):
         (self.folder / "live").chmod(0o444)
         self.assertIn("Permission denied", self.trouble("bfadd", "live", "keys", names=["live"],
                                                         before=UNPRIVILEGED))
@@ -56,7 +56,7 @@ class CommandLine(TroubleTest):
             self.trouble("bfadd", "live", "keys", bad, names=[bad])
             self.assertEqual(self.query("live", "keys", status=1), [])
 
-    def test_an_input_that_turns_bad_does_not_keep_the_others_out(self):
+    def test_input_with_an_error_does_not_stop_the_others(self):
         self.create_live("-f", "-x4", "-n", 1000, "-p", "1e-9")
         self.write("records", b"abcdefghij")
         message = self.trouble("bfadd", "-x4", "live", "records", "-", stdin=b"1234", changes=True,
@@ -66,7 +66,7 @@ class CommandLine(TroubleTest):
                          b"abcdefgh1234")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
-    def test_full_and_closed_standard_output(self):
+    def test_full_or_closed_standard_output_does_not_matter(self):
         """bfadd writes nothing to standard output, so a full or closed output is not an error."""
         with open("/dev/full", "wb") as full:
             result = self.run_tool("bfadd", "-v", "live", stdin=lines("a"), stdout=full)
@@ -77,12 +77,12 @@ class CommandLine(TroubleTest):
         self.assertEqual(self.query("live", stdin=lines("a", "b", "c")), [b"a", b"b"])
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
-    def test_closed_standard_input(self):
+    def test_closed_standard_input_is_an_error(self):
         self.trouble("bfadd", "live", stdin=None, names=["standard input"], changes=True,
                      preexec_fn=lambda: os.close(0))
 
     @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
-    def test_little_memory(self):
+    def test_key_larger_than_memory_is_an_error(self):
         with open(self.folder / "one-long-key", "wb") as file:
             file.truncate(2**26)
         message = self.trouble("bfadd", "--as-is", "live", "one-long-key", names=["one-long-key"],
@@ -103,19 +103,19 @@ class Unclean(TroubleTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:100]))
         self.write("live", craft.edit(self.read("live"), record={"boot_id": bytes(range(16))}))
 
-    def test_it_is_refused(self):
+    def test_unclean_filter_is_refused(self):
         for tool in "bfadd", "bfquery", "bfseal":
             for words in [], ["copy"] if tool == "bfseal" else ["keys"]:
                 message = self.trouble(tool, "live", *words, stdin=lines(*KEYS))
                 self.assertEqual(message, f"{tool}: {UNCLEAN}")
 
-    def test_it_is_queried_by_who_accepts_that(self):
+    def test_accept_unclean_allows_queries_and_copies(self):
         self.assertEqual(self.query("--accept-unclean", "live", "keys"), KEYS[:100])
         self.output("bfseal", "--accept-unclean", "live", "copy")
         self.assertEqual(self.query("--verify", "copy", "keys"), KEYS[:100])
         self.trouble("bfquery", "live", "keys")
 
-    def test_adding_again_makes_it_clean(self):
+    def test_adding_with_accept_unclean_makes_the_file_clean(self):
         self.assertEqual(self.added("--accept-unclean", "live", "keys"),
                          b"300 keys, 200 new\n")
         report = self.inspected("live")
@@ -123,13 +123,13 @@ class Unclean(TroubleTest):
                          ("live, clean", True))
         self.assertEqual(self.query("live", "keys"), KEYS)
 
-    def test_it_is_sealed_in_place_by_who_accepts_that(self):
+    def test_accept_unclean_allows_sealing_in_place(self):
         self.output("bfseal", "--accept-unclean", "live")
         self.assertEqual(self.query("--verify", "live", "keys"), KEYS[:100])
 
 
 class Rescue(TroubleTest):
-    def test_a_name_that_cannot_be_is_refused_at_once(self):
+    def test_impossible_rescue_name_is_refused_at_the_start(self):
         self.create_live("--grow", "-n", 1000, name="series")
         for name, says in (("", "--rescue takes the name of a file"), ("no/such", "cannot create no/such in the folder no"),
                            ("live/such", "cannot create live/such"), ("new/", "Is a directory"),
@@ -150,7 +150,7 @@ class FailingDisk(TroubleTest):
         self.write("disk-fails", b"")
         return writer
 
-    def test_poisoned(self):
+    def test_failed_write_poisons_the_file(self):
         status, out, message = self.result(self.failing_adder(), lines(*KEYS[13:]))
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rebuild it "
@@ -165,7 +165,7 @@ class FailingDisk(TroubleTest):
         message = self.trouble("bfinspect", "-q", "live", names=["poisoned"])
         self.assertIn("rebuild it", message)
 
-    def test_rescue(self):
+    def test_rescue_saves_all_added_keys(self):
         status, out, message = self.result(self.failing_adder("--rescue", "saved"))
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rescued "
@@ -184,13 +184,13 @@ class FailingDisk(TroubleTest):
         self.assertEqual(self.query("--verify", "saved", "keys"), KEYS)
         self.assertEqual(sorted(self.snapshot()), ["keys", "live", "saved"])
 
-    def test_keys_that_were_not_read_are_among_those_to_add_to_a_rescued_filter(self):
+    def test_message_counts_unread_keys_to_add_to_a_rescued_filter(self):
         writer = self.failing_adder("--rescue", "saved")
         message = self.result(writer, lines(*KEYS[13:]))[2]
         self.assertIn(b"rescued to saved (add the keys since the last sync to it again with bfadd --accept-unclean, "
                       b"including the last 10 read here, and all that follow in the input)", message)
 
-    def test_rescue_that_fails(self):
+    def test_failed_rescue_is_reported(self):
         self.assertIn("File exists", self.trouble("bfadd", "--rescue", "keys", "live",
                                                   stdin=lines("a"), names=["keys"]))
         (self.folder / "no").mkdir()
@@ -209,7 +209,7 @@ class FailingDisk(TroubleTest):
         fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
         return waiting[0] == 0
 
-    def test_all_who_have_it_open_are_told(self):
+    def test_every_process_with_the_file_open_reports_the_poison(self):
         reader, other = self.start("bfquery", "live"), self.start("bfadd", "live")
         self.feed(reader, KEYS[50])
         self.feed(other, KEYS[20])
@@ -230,7 +230,7 @@ class FailingDisk(TroubleTest):
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot write live to disk: poisoned", message)
 
-    def test_sealing(self):
+    def test_failed_write_during_a_seal_is_reported(self):
         self.output("bfadd", "-q", "live", "keys")
         self.write("disk-fails", b"")
         message = self.trouble("bfseal", "live", changes=True,
@@ -238,7 +238,7 @@ class FailingDisk(TroubleTest):
         self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED}: rebuild it from all its keys\n")
         self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
 
-    def test_a_disk_that_fails_at_once(self):
+    def test_disk_that_fails_from_the_start_is_reported(self):
         self.write("disk-fails", b"")
         for tool, words in ("bfadd", ["keys"]), ("bfseal", []):
             self.create_live("-f", "-n", 1000)
@@ -249,7 +249,7 @@ class FailingDisk(TroubleTest):
 
 class SparseCopy(ToolTest):
     @needs(*NAMESPACE)
-    def test_a_hole_on_a_full_disk_is_not_taken_for_a_shrunken_file(self):
+    def test_hole_on_a_full_disk_is_not_reported_as_a_truncated_file(self):
         self.create_live("-n", "1M")
         self.write("keys", lines(*numbered(200_000)))
         script = """

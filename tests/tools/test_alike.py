@@ -22,7 +22,7 @@ class Options(ToolTest):
             self.assertEqual(self.output(tool, "-h"), text)
             self.assertEqual(self.output(tool, "-h", "no-such-file", "--nonsense"), text)
 
-    def test_j_is_threads_wherever_there_are_threads(self):
+    def test_j_means_threads_in_every_tool(self):
         for tool in TOOLS:
             text = self.output(tool, "--help").decode()
             self.assertEqual(" -j" in text, "-j, --threads N" in text, tool)
@@ -33,7 +33,7 @@ class Options(ToolTest):
         page = self.output("bfinspect", "--verify", "filter")
         self.assertEqual(self.output("bfinspect", "-j2", "--verify", "filter"), page)
 
-    def test_j_is_not_taken_for_json_anywhere(self):
+    def test_j_never_means_json(self):
         """Scripts, examples and documents must not use it either."""
         for folder in "bench", "doc", "examples", "man", "scripts":
             for path in (SOURCE_ROOT / folder).rglob("*"):
@@ -41,7 +41,7 @@ class Options(ToolTest):
                     self.assertNotRegex(path.read_bytes(),
                                         rb"bfinspect[^|\n]* -[a-iHqx]*j(?![ \d])", path)
 
-    def test_of_quiet_and_verbose_the_last_one_wins(self):
+    def test_last_of_quiet_and_verbose_wins(self):
         self.write("key", lines("a"))
         self.create_live("-n", 10)
         self.create("-q", "key", name="big")
@@ -58,7 +58,7 @@ class Options(ToolTest):
                 self.assertIn(told, result.stderr)
 
 
-    def test_wrong_ones_are_named(self):
+    def test_wrong_options_are_named(self):
         for words, wrong in (
                 (["bfadd", "--sync"], "--sync needs a value"),
                 (["bfcreate", "-n"], "-n needs a value"),
@@ -92,7 +92,7 @@ class Options(ToolTest):
                  "--union, --intersect, --project and --slices are mutually exclusive")):
             self.assertEqual(self.trouble(*words), f"{words[0]}: {wrong} (try '{words[0]} --help')\n")
 
-    def test_the_same_one_may_come_again_and_its_last_value_counts(self):
+    def test_repeated_option_keeps_its_last_value(self):
         self.write("keys", b"a\0b\0")
         for words in ["-00"], ["-0", "--nul"], ["--null", "-n", 7, "-0n9"]:
             self.create("-q", *words, "keys", name="filter")
@@ -101,7 +101,7 @@ class Options(ToolTest):
 
 
 class Names(ToolTest):
-    def test_an_empty_one_can_be_seen_in_the_message(self):
+    def test_empty_name_is_quoted_in_the_message(self):
         """A script that has not set a variable passes an empty name. "cannot open : No such file" would not show that."""
         self.create("-q", stdin=lines("a"), name="filter")
         self.write("key", lines("a"))
@@ -112,7 +112,7 @@ class Names(ToolTest):
             self.check_message(words[0], result.stderr, "a file without a name: No such file")
 
 
-    def test_a_list_names_inputs_and_filters_everywhere(self):
+    def test_list_option_names_inputs_or_filters_in_every_tool(self):
         """The listed names come after the operands. The list has lines or NULs, in a file or on standard input."""
         keys = numbered(3000)
         for i in range(3):
@@ -135,7 +135,7 @@ class Names(ToolTest):
         self.assertEqual(self.read("made")[4096:], whole[4096:])
         self.assertEqual(self.output("bfinspect", "--quick", "--files-from", "filters").count(b"healthy"), 2)
 
-    def test_a_list_is_whole_or_an_error(self):
+    def test_truncated_list_is_an_error(self):
         """If an empty list were accepted, the tools would read standard input instead."""
         self.create("-q", stdin=lines("a"), name="filter")
         for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
@@ -157,7 +157,7 @@ class Numbers(ToolTest):
               ("bffold", "--max-bytes"), ("bffold", "--more"), ("bfuniq", "-n"),
               ("bfuniq", "--generations"), ("bfcommon", "--memory"), ("bfquery", "-j"))
 
-    def test_wrong_ones_name_the_suffixes(self):
+    def test_error_of_a_wrong_number_names_the_suffixes(self):
         for tool, option in self.TAKERS:
             for wrong in "1KB", "10MB", "1kb", "5 M", "0x10", "1__000", "1_", "_1", "1._5", "1.M", "1.5.5k", "1e1_0", "1_k":
                 begins = wrong[0].isdigit()
@@ -168,7 +168,7 @@ class Numbers(ToolTest):
             for wrong in "1.5", "0.5", "1.2345k", "1.1Ki", "1.00001e4":
                 self.assertIn(f"not '{wrong}': it is not a whole number (try", self.trouble(tool, option, wrong))
 
-    def test_fractions_underscores_and_either_case(self):
+    def test_fractions_underscores_and_both_cases_are_accepted(self):
         """The capacity that bfcreate prints shows how it read the number."""
         for text, number in (("1.5M", 1_500_000), ("1.5e6", 1_500_000), ("1_000_000", 10**6), ("10m", 10**7), ("2g", 2 * 10**9),
                              ("1.5Ki", 1536), ("1.0", 1), ("1.50000k", 1500), ("1_0.2_5k", 10250), ("0.000001t", 10**6),
@@ -176,7 +176,7 @@ class Numbers(ToolTest):
             out = self.output("bfcreate", "--dry-run", "-l", "blocked", "-k", 1, "-m", 2**60, "-n", text).decode()
             self.assertIn(f"capacity       {number} keys", out, text)
 
-    def test_others_are_told_what_is_wrong_with_them(self):
+    def test_error_quotes_the_wrong_number(self):
         for tool, option in self.TAKERS:
             for wrong in "", "-1", "none", "99999999999999999999":
                 message = self.trouble(tool, option, wrong)
@@ -186,7 +186,7 @@ class Numbers(ToolTest):
 
 
 class Terminal(ToolTest):
-    def test_on_a_terminal_tools_say_how_to_end_the_input(self):
+    def test_terminal_input_prints_how_to_end_it(self):
         self.create("-q", stdin=lines("a"), name="filter")
         self.create_live("-n", 9)
         for words, form in ((["bfcreate", "new"], b", one per line"), (["bfadd", "-q", "live"], b", one per line"), (["bfuniq"], b", one per line"),
@@ -220,7 +220,7 @@ class Report(ToolTest):
         self.create_live("-n", 100)
         self.write("names", b"keys\n")
 
-    def test_it_has_the_documented_members_and_the_facts_of_bfinspect(self):
+    def test_report_has_the_documented_members_and_the_facts_of_bfinspect(self):
         for tool, words, members in self.RUNS:
             with self.subTest(words):
                 for to in "report", "-":
@@ -280,7 +280,7 @@ class FullDisk(ToolTest):
             last = result.stderr.splitlines(keepends=True)[-1]
             self.check_message(tool, last, "cannot write to standard output", "No space left on device")
 
-    def test_every_output_says_so(self):
+    def test_full_disk_is_reported_for_every_output(self):
         keys = lines(*numbered(20_000))
         self.write("keys", keys)
         self.create("-q", "-m", 512 * 5040, "-n", 20_000, "-p", 0.01, "keys", name="filter")
@@ -312,14 +312,14 @@ class FullDisk(ToolTest):
         for words in [], ["-c"], ["-d"], ["-j1"], ["--filter", "seen"]:
             self.full("bfuniq", "-n", 40_000, *words, stdin=keys + keys)
 
-    def test_a_page_of_any_length(self):
+    def test_full_disk_is_reported_for_output_of_any_length(self):
         """Pages that fit into the stream's buffer, and pages that do not."""
         self.create("-q", "-m", 512 * 720720, stdin=lines("a"), name="filter")
         for more in [], ["--all"]:
             for rate in 0.1, 0.5, 0.99:
                 self.full("bffold", "--dry-run", *more, "-p", rate, "filter")
 
-    def test_a_closed_pipe_is_told_as_well(self):
+    def test_closed_pipe_is_reported(self):
         self.create("-q", stdin=lines("a"), name="filter")
         for words in ["--svg", "-", "filter"], ["--map", "filter"], ["filter"]:
             result = self.run_tool("bfinspect", *words, stdout=closed_pipe(self),
@@ -414,7 +414,7 @@ class Rates(ToolTest):
 
 
 class Plurals(ToolTest):
-    def test_one_is_one(self):
+    def test_singular_is_used_for_a_count_of_one(self):
         """One of each thing that a tool counts."""
         self.write("one", lines("a"))
         self.create("-q", "one", name="filter")
@@ -440,7 +440,7 @@ class Plurals(ToolTest):
 
 
 class Filters(ToolTest):
-    def test_standard_input_is_no_filter(self):
+    def test_dash_is_refused_as_a_filter(self):
         self.create("-q", stdin=b"a\n", name="good")
         for tool, *words in (("bfquery", "-"), ("bfquery", "--filter", "good", "--filter", "-"), ("bfinspect", "-"),
                              ("bfadd", "-"), ("bfseal", "-", "new"), ("bffold", "-", "new"),
@@ -449,7 +449,7 @@ class Filters(ToolTest):
         os.rename(self.folder / "good", self.folder / "-")
         self.assertEqual(self.output("bfquery", "-", stdin=b"a\n"), b"a\n")
 
-    def test_what_to_do_about_damage(self):
+    def test_message_of_damage_names_the_remedy(self):
         image = bytearray(self.create("-q", stdin=lines(*numbered(9000)), name="good"))
         image[-99] ^= 1
         self.write("page", image)

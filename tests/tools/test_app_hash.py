@@ -39,13 +39,13 @@ class AppHash(ToolTest):
                                     cwd=self.folder, stderr=subprocess.PIPE)
             self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_every_golden_file_is_one(self):
+    def test_every_golden_file_with_an_application_hash_is_refused_by_bfquery(self):
         self.assertGreater(len(ROWS), 6)
         for row in ROWS:
             self.write(row["file"], (GOLDEN / row["file"]).read_bytes())
             self.trouble("bfquery", row["file"], stdin=b"key\n", names=[row["file"], UNKNOWN])
 
-    def test_bfinspect_shows_it(self):
+    def test_bfinspect_shows_the_hash(self):
         page = self.output("bfinspect", "--verify", "app.bloom").decode()
         self.assertIn("app.bloom: healthy\n", page)
         self.assertIn("  hash          an application's own: id 0x80536841, "
@@ -55,7 +55,7 @@ class AppHash(ToolTest):
                          (0x80536841, "62aeed19e25dac49"))
         self.assertNotIn(b"\n  hash ", self.output("bfinspect", GOLDEN / "blocked-file.bloom"))
 
-    def test_bfinspect_checks_no_keys(self):
+    def test_bfinspect_refuses_to_check_keys(self):
         result = self.run_tool("bfinspect", "--verify", "--keys", "-", "app.bloom", stdin=b"key\n")
         self.assertEqual(result.returncode, 2)
         self.check_message("bfinspect", result.stderr, "app.bloom", "only the application")
@@ -63,7 +63,7 @@ class AppHash(ToolTest):
         self.assertNotIn(b"damaged", result.stdout)
         self.assertRegex(result.stdout, b"actual rate +[0-9.]+%, computed from all bits\n")
 
-    def test_who_needs_keys_refuses(self):
+    def test_tools_that_hash_keys_refuse(self):
         self.write("keys", b"key\n")
         self.trouble("bfquery", "app.bloom", "keys", names=["app.bloom", UNKNOWN])
         self.trouble("bfquery", "-v", "app.bloom", "keys", names=["app.bloom", UNKNOWN])
@@ -71,13 +71,13 @@ class AppHash(ToolTest):
         self.make_live()
         self.trouble("bfadd", "live", "keys", names=["live", UNKNOWN])
 
-    def test_folding_and_projecting(self):
+    def test_folding_and_projecting_keep_the_hash(self):
         self.run_tool("bffold", "-q", "--factor", 2, "app.bloom", "folded.bloom")
         self.assertEqual(self.assert_has_them("folded.bloom").header["m"], 1500)
         self.run_tool("bfmerge", "-q", "--project", "projected.bloom", "app.bloom")
         self.assert_has_them("projected.bloom", "classic")
 
-    def test_merging(self):
+    def test_merging_keeps_the_hash(self):
         for layout, options in ("counting", ["--fpr", 1]), ("classic", ["--intersect"]):
             self.write("one", craft.make(layout, 3000, 4, digests()[:30], **NAME))
             self.write("other", craft.make(layout, 3000, 4, digests()[:40], **NAME))
@@ -85,7 +85,7 @@ class AppHash(ToolTest):
             image = craft.named(self.read("merged"), "merged").verify()
             self.assertTrue(all(image.maybe(digest) for digest in digests()[:30]))
 
-    def test_other_functions_are_not_merged(self):
+    def test_filters_of_different_hashes_are_not_merged(self):
         others = {"xxh3": {}, "id": {**NAME, "hash_id": 0x80536842},
                   "value": {**NAME, "self_test": 1}}
         for name, hash_name in others.items():
@@ -93,7 +93,7 @@ class AppHash(ToolTest):
             self.write(name, craft.make("counting", 3000, 4, keys, **hash_name))
             self.trouble("bfmerge", "merged", "app.bloom", name, names=["app.bloom", name])
 
-    def test_sealing(self):
+    def test_sealing_keeps_the_hash(self):
         self.make_live()
         self.output("bfseal", "-q", "live", "copy")
         self.assert_has_them("copy", "blocked")

@@ -29,17 +29,17 @@ class CommandsTest(unittest.TestCase):
         self.rows = [dict(zip(rows[0], row)) for row in rows]
         return {row[0]: dict(zip(rows[0], row)) for row in rows}, done
 
-    def test_common(self):
+    def test_common_table_finds_the_common_lines(self):
         rows, _ = self.table("common", "-n", "20000", "-m", "16", statuses=(0,))
         self.assertEqual({row["found"] for name, row in rows.items() if name != "command"}, {"200"})
 
-    def test_ribbon(self):
+    def test_ribbon_table_compares_layouts(self):
         rows, done = self.table("ribbon", "-n", "20000", "-r", "1")
         self.assertEqual(rows["bfcreate -l blocked -j 2"]["of blocked"], "1.00")
         self.assertGreater(float(rows["bfcreate -l ribbon -j 1"]["of blocked"]), 0)
         self.assertIn("two threads, times as fast", done.stdout)
 
-    def test_deltas(self):
+    def test_deltas_table_compares_patches(self):
         self.table("deltas", "-n", "20000", "-r", "1")
         ours = [row for row in self.rows if row["program"] == "bfdelta -j 1"]
         self.assertEqual(len(ours), 4)
@@ -47,26 +47,26 @@ class CommandsTest(unittest.TestCase):
             self.assertLess(int(row["patch, bytes"]), 1.1 * int(row["by block"]) + 100)
             self.assertGreater(int(row["entropy, bytes"]), int(row["by block"]))
 
-    def test_query(self):
+    def test_query_table_compares_commands(self):
         rows, done = self.table("query", "-n", "20000", "-g", "2000", "-r", "1")
         self.assertIn("bfcreate -j 2", done.stdout)
         self.assertEqual(rows["wc -l"]["times as long as wc"], "1.00")
         self.assertGreater(float(rows["grep -F -x -f"]["peak RSS, MiB"]), 0)
 
     @unittest.skipUnless(shutil.which("jq") and shutil.which("xxd"), "needs jq and xxd")
-    def test_keys(self):
+    def test_keys_table_compares_key_options(self):
         rows, done = self.table("keys", "-d", "500", "-n", "5000", "-r", "1", statuses=(0, 1, 2))
         if "no JSON" not in done.stderr:
             self.assertEqual(rows["`bfquery --confirm list half.bloom lines`"]["ratio to bloomfile"], "1.0")
 
-    def test_usage(self):
+    def test_wrong_options_are_refused(self):
         for words in [], ["other"], ["common", "-n", "0"], ["query", "-g", "x"], ["deltas", "-r", "x"]:
             done = subprocess.run([COMMANDS, *words], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
         _, done = self.table("common", "-n", str(10**12), statuses=(2,))
         self.assertIn("name another folder", done.stderr)
 
-    def test_stopped(self):
+    def test_killed_benchmark_leaves_no_files(self):
         """Whatever the signal, no files may remain."""
         for number in signal.SIGTERM, signal.SIGKILL:
             process = subprocess.Popen([COMMANDS, "common", "-n", "2000000", self.folder],

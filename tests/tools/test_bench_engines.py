@@ -65,7 +65,7 @@ class Leveldb(EngineTest):
     program = "bench-leveldb"
     briefly = ["--rows", 20000, "--rounds", 2, "--warm", 5000, "--cold", 30]
 
-    def test_databases(self):
+    def test_table_compares_filters_of_databases(self):
         for keys in [], ["--sequential"]:
             none, builtin, ours, larger = rows = self.table(*keys)
             self.assertEqual([row["filters"] for row in rows],
@@ -77,7 +77,7 @@ class Leveldb(EngineTest):
             for row in rows:
                 self.assertGreater(float(row["present, warm, ns"].split()[0]), 0)
 
-    def test_filters(self):
+    def test_table_compares_filters_alone(self):
         rows = self.table("--filters", "--rows", 50000)
         self.assertEqual([(row["keys"], row["filters"]) for row in rows],
                          [(n, f) for n in ("20", "30", "40")
@@ -87,10 +87,10 @@ class Leveldb(EngineTest):
                 self.assertEqual(int(row["bytes"]), (int(row["keys"]) * 10 + 7) // 8 + 8)
                 self.assertAlmostEqual(float(row["ratio"]), 1, delta=0.3)
 
-    def test_stopped(self):
+    def test_killed_benchmark_leaves_no_files(self):
         self.check_stopped("0/CURRENT")
 
-    def test_trouble(self):
+    def test_wrong_options_are_refused(self):
         self.check_trouble(("--rows", "x"), ("--rounds", 0), ("--rounds", 102), ("--bits", -1),
                            ("--cold", "9" * 30))
 
@@ -100,7 +100,7 @@ class Rocksdb(EngineTest):
     program = "bench-rocksdb"
     briefly = ["--rows", 2000, "--gets", 500, "--cold", 20, "--rounds", 2]
 
-    def test_table(self):
+    def test_table_compares_filters_of_rocksdb(self):
         rows = self.table()
         self.assertEqual(len(rows), 13)
         self.assertEqual(list(rows[0])[1:5], ["none", "RocksDB's", "bloomfile", "both"])
@@ -112,10 +112,10 @@ class Rocksdb(EngineTest):
         self.assertGreater(int(sizes["RocksDB's"]), 0)
         self.assertGreater(int(sizes["both"]), int(sizes["bloomfile"]))
 
-    def test_stopped(self):
+    def test_killed_benchmark_leaves_no_files(self):
         self.check_stopped("*.sst")
 
-    def test_trouble(self):
+    def test_wrong_options_are_refused(self):
         self.check_trouble(("--rows", 0), ("--rounds", 102), ("--gets", "x"), ("--cold", -1))
 
 

@@ -85,7 +85,7 @@ class PeersTest(DriverTest):
         done = self.run_peers(*SMALL, "--json", path, *args, **how)
         return done, json.loads(path.read_text())
 
-    def test_report(self):
+    def test_report_has_every_contender(self):
         for form in "hashed", "16", "60", "mixed":
             with self.subTest(form=form):
                 done, report = self.report("--case", f"{form}:20000:10")
@@ -112,7 +112,7 @@ class PeersTest(DriverTest):
                 self.assertIn("random lines, 64 ahead", limits)
                 self.assertEqual("hashing" in limits, form != "hashed")
 
-    def test_plot(self):
+    def test_plot_is_well_formed(self):
         image = self.folder / "plot.svg"
         self.run_peers(*SMALL, "--case", "hashed:20000:10", "--svg", image)
         style = re.search(r"<style>\n(.*)</style>", image.read_text(), re.S)[1]
@@ -131,7 +131,7 @@ class PeersTest(DriverTest):
         self.assertEqual(mimic["lookup_one_present"]["median_ns"], 0.5e9 / 20000)
         self.assertIn("MISSED", done.stdout)
 
-    def test_a_contender_that_ends(self):
+    def test_contender_that_crashes_is_left_out(self):
         for request in "create", "add", "finish", "lookup":
             with self.subTest(request=request):
                 program = self.with_mimic(ends=request)
@@ -143,20 +143,20 @@ class PeersTest(DriverTest):
             shutil.rmtree(program.parent)
             (self.folder / "lib").unlink()
 
-    def test_a_contender_that_cannot_begin(self):
+    def test_contender_that_cannot_start_is_left_out(self):
         done, report = self.report("--case", "hashed:20000:10",
                                    program=self.with_mimic(ends="finish", least=1))
         self.assertNotIn("mimic", done.stdout)
         self.assertIn("mimic is left out", done.stderr)
 
-    def test_usage(self):
+    def test_wrong_options_are_refused(self):
         for args in (["--case", "hashed:10"], ["--case", "other:20000:10"], ["--turns", "0"],
                      ["--case", "hashed:20000:0"], ["--core", "x"], ["--turns", "1000"],
                      ["--sizes", "--quick"], ["extra"]):
             with self.subTest(args=args):
                 self.run_peers(*args, status=2)
 
-    def test_report_that_cannot_be_written(self):
+    def test_unwritable_report_is_an_error(self):
         missing = self.folder / "missing" / "report.json"
         done = self.run_peers(*SMALL, "--case", "hashed:20000:10", "--json", missing, status=2)
         self.assertIn("report.json: No such file", done.stderr)
@@ -172,7 +172,7 @@ class CurveTest(DriverTest):
                 for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
         return done, rows, image
 
-    def test_rates(self):
+    def test_measured_rates_match_the_expected_rates(self):
         _, (heads, *rows), image = self.curve()
         self.assertEqual([row[0] for row in rows], [str(bits) for bits in range(4, 25, 2)])
         names = self.drawn_names(image)
@@ -186,11 +186,11 @@ class CurveTest(DriverTest):
         self.assertEqual(len(names), len(heads) - 1, "each library, and the theory")
         self.assertLess(image.stat().st_size, 30_000)
 
-    def test_same_every_time(self):
+    def test_image_is_reproducible(self):
         images = [self.curve()[2].read_bytes() for _ in range(2)]
         self.assertEqual(images[0], images[1])
 
-    def test_a_contender_that_ends(self):
+    def test_contender_that_crashes_is_left_out(self):
         for request in "create", "finish", "lookup":
             with self.subTest(request=request):
                 program = self.with_mimic(ends=request).with_name(CHARTS.name)
@@ -201,7 +201,7 @@ class CurveTest(DriverTest):
             shutil.rmtree(program.parent)
             (self.folder / "lib").unlink()
 
-    def test_usage(self):
+    def test_wrong_options_are_refused(self):
         for args in ["--keys", "0"], ["--lookups", "x"], ["--other"], ["extra"]:
             with self.subTest(args=args):
                 self.run_peers("curve", *args, program=CHARTS, status=2)
@@ -216,7 +216,7 @@ class BatchesTest(DriverTest):
                               program=program.with_name(CHARTS.name), status=status)
         return done.stdout, self.drawn_names(image)
 
-    def test_curves(self):
+    def test_report_and_plot_have_every_curve(self):
         report, names = self.batches()
         self.assertEqual(len(re.findall(r"(?m)^\| +64 \|", report)), 2)
         self.assertNotIn("MISSED", report)
@@ -227,13 +227,13 @@ class BatchesTest(DriverTest):
         self.assertRegex(report, r"0.05 MB, in doubt: highest step +\| +2.00 x, from 32 to 64 .* MISSED")
         self.assertRegex(report, r"0.05 MB, bloomfile blocked: lowest step +\| +0.50 x, from 64 to 128 .* ok")
 
-    def test_true_filters(self):
+    def test_real_filters_are_measured(self):
         done = subprocess.run([CHARTS, "batches", "--keys", "20000", "--turns", "1", self.scratch], capture_output=True,
                               text=True, timeout=250)
         self.assertIn(done.returncode, [0, 1], "as fast as this machine may be")
         self.assertIn("in doubt", done.stdout, done.stderr)
 
-    def test_usage(self):
+    def test_wrong_options_are_refused(self):
         for args in ["--keys", "0"], ["--turns", "x"], ["extra"]:
             with self.subTest(args=args):
                 self.run_peers("batches", *args, program=CHARTS, status=2)

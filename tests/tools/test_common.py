@@ -39,7 +39,7 @@ class CommonTest(ToolTest):
 
 
 class Answers(CommonTest):
-    def test_against_comm(self):
+    def test_output_equals_that_of_comm(self):
         choose = random.Random(7)
         for name in "a", "b":
             self.write(name, lines(*(b"%d" % choose.randrange(3000) for _ in range(4000))))
@@ -50,7 +50,7 @@ class Answers(CommonTest):
             self.assertGreater(len(expected), 1000)
             self.assertEqual(self.output("bfcommon", *options, "a", "b"), expected)
 
-    def test_random_files(self):
+    def test_random_files_give_the_exact_result(self):
         kinds = {
             "short": lambda r: bytes(r.choices(b"ab\0\xff", k=r.randrange(7))),
             "zeros": lambda r: bytes(r.choices(b"\0\1", k=r.randrange(20))),
@@ -72,7 +72,7 @@ class Answers(CommonTest):
             with self.subTest(seed=seed, kind=kind, files=len(names)):
                 self.check_both(*names, options=SMALL if seed % 2 else [])
 
-    def test_prefixes_of_one_another(self):
+    def test_lines_that_are_prefixes_of_others_are_distinct(self):
         """The order of lines that differ only in length or near the end."""
         found = [b"a" * length for length in range(200)]
         found += [b"a" * length + b"\0" for length in range(200)]
@@ -80,7 +80,7 @@ class Answers(CommonTest):
         self.write("b", lines(*reversed(found)))
         self.check_both("a", "b")
 
-    def test_equal_disjoint_and_empty_files(self):
+    def test_equal_disjoint_and_empty_files_are_compared(self):
         self.write("a", lines(*numbered(5000), *numbered(100)))
         self.write("b", lines(*numbered(5000, "other ")))
         self.write("empty", b"")
@@ -99,26 +99,26 @@ class Answers(CommonTest):
         self.check([], "-d", "b", "c", "a")
         self.check([b"y"], "a", "b")
 
-    def test_last_line_without_newline(self):
+    def test_last_line_needs_no_newline(self):
         self.write("a", b"x\ny")
         self.write("b", b"y\nz")
         self.check([b"y"], "a", "b")
         self.check([b"x"], "-d", "a", "b")
 
-    def test_empty_lines(self):
+    def test_empty_lines_are_compared(self):
         self.write("a", b"\n\nx\n")
         self.write("b", b"\ny\n")
         self.check([b""], "a", "b")
         self.check([b"x"], "-d", "a", "b")
 
-    def test_lines_of_a_megabyte(self):
+    def test_lines_of_a_megabyte_are_compared(self):
         found = [bytes([97 + i]) * size for i in range(12) for size in (10**6, 2**20)]
         self.write("a", lines(*found, *found[:5]))
         self.write("b", lines(*reversed(found[3:]), "short"))
         self.write("c", lines(*found[4:20]))
         self.check_both("a", "b", "c", options=SMALL)
 
-    def test_forms(self):
+    def test_all_input_forms_are_compared(self):
         for options, a, b, both, only in (
                 (["-0"], b"x\ny\0\0z", b"z\0\0x", b"\0z\0", b"x\ny\0"),
                 (["-x3"], b"abcdefabc", b"xyzabc", b"abc", b"def"),
@@ -140,14 +140,14 @@ class Inputs(CommonTest):
         self.write("a", lines(*self.both, "only a"))
         self.write("b", lines("only b", *self.both))
 
-    def test_standard_input(self):
+    def test_standard_input_can_be_any_file(self):
         data = self.read("b")
         self.check(self.both, "a", "-", stdin=data)
         self.check(self.both, "-", "a", stdin=data)
         self.check([b"only b"], "-d", "-", "a", stdin=data)
         self.check([b"only a"], "-d", "a", "-", stdin=data)
 
-    def test_standard_input_is_read_from_where_it_stands(self):
+    def test_standard_input_is_read_from_its_offset(self):
         for wanted, options in ((self.both[1:], []), ([], ["-d"])):
             with open(self.folder / "b", "rb") as file:
                 file.seek(len(b"only b\nkey 0\n"))
@@ -155,14 +155,14 @@ class Inputs(CommonTest):
                     self.output("bfcommon", *options, "-", "a", stdin=file,
                                 status=0 if wanted else 1), lines(*sorted(wanted)))
 
-    def test_two_carriage_returns_from_a_pipe(self):
+    def test_second_carriage_return_stays_in_the_key(self):
         """The pipe is copied before it is read, and only one carriage return may be removed."""
         self.write("a", b"x\r\n")
         self.check([b"x\r"], "-d", "--crlf", "-", "a", stdin=b"x\r\r\n")
         self.write("a", b"x\r\r\n")
         self.check([b"x\r"], "--crlf", "-", "a", stdin=b"x\r\r\n")
 
-    def test_pipes(self):
+    def test_pipes_can_be_files(self):
         for options, wanted in (([], self.both), (["-d"], [b"only a"])):
             feeders = []
             for name in "a", "b":
@@ -188,7 +188,7 @@ class Passes(CommonTest):
         self.assertEqual(result.stdout.decode(), count + "\n")
         return [(what, int(read), int(kept)) for what, read, kept in found], int(count)
 
-    def test_stats(self):
+    def test_stats_count_passes_and_lines(self):
         self.write("a", lines(*numbered(1000)))
         self.write("b", lines(*numbered(1200)[700:] * 2))
         self.write("c", lines(*numbered(5000)[900:]))
@@ -205,7 +205,7 @@ class Passes(CommonTest):
         self.write("c", lines(*numbered(9, "third ")))
         self.assertEqual(self.stats("a", "b", "c"), ([("a", 3, 3), ("b", 3, 0)], 0))
 
-    def test_difference(self):
+    def test_difference_takes_the_expected_passes(self):
         self.write("a", lines(*numbered(1000)))
         self.write("b", lines(*numbered(1200)[700:]))
         passes, count = self.stats("-d", "a", "b")
@@ -213,7 +213,7 @@ class Passes(CommonTest):
         self.assertEqual([what for what, _, _ in passes], ["a", "b", "a again"])
         self.assertTrue(300 <= passes[2][2] < 310, passes)
 
-    def test_a_wrong_estimate_of_the_number_of_lines(self):
+    def test_wrong_line_estimate_does_not_change_the_result(self):
         """Samples are taken where lines are long, so the filter is too small and lets nearly all lines pass."""
         long = [b"%d" % i + b"L" * (2**16 - 7 * 7000 - 3 - i // 10) for i in range(16)]
         short = [b"%06d" % i for i in range(16 * 7000)]
@@ -227,7 +227,7 @@ class Passes(CommonTest):
         self.check_both("b", "a", options=SMALL)
 
     @unittest.skipIf(SANITIZED, "too slow")
-    def test_filters_that_are_too_small(self):
+    def test_filters_that_are_too_small_do_not_change_the_result(self):
         """A third of the lines pass by mistake. They are filtered again, and the result is exact."""
         count, both = 20_000_000, 100_000
         for name, first in ("a", 0), ("b", count - both):

@@ -20,7 +20,7 @@ TMPFS = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o size=3m none tmp && exec "$@
 # Runs between a large parent and the tool, because a program's peak memory includes the time before its exec.
 MEASURE = """
 import ctypes, os, sys
-ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: no page is larger than what is used of it
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: no huge page counts as used memory
 pid = os.fork()
 if pid == 0:
     os.execv(sys.argv[1], sys.argv[1:])
@@ -40,7 +40,7 @@ class Trouble(ToolTest):
         self.write("a", lines(*numbered(1000)))
         self.write("b", lines(*numbered(2000)))
 
-    def test_command_line(self):
+    def test_wrong_command_lines_are_refused(self):
         for words, says in (([], "at least two files are needed"),
                             (["a"], "at least two files are needed"),
                             (["-", "a", "-"], "standard input can be only one of the files"),
@@ -55,20 +55,20 @@ class Trouble(ToolTest):
                 self.assertIn(says, self.trouble("bfcommon", *words))
 
     @unittest.skipIf(SANITIZED, "the sanitizer knows that name")
-    def test_no_memory_is_not_taken_for_nothing_in_common(self):
+    def test_lack_of_memory_is_not_reported_as_no_common_lines(self):
         """libbsd's arc4random() exits with 1 and without a message if memory is short, so no tool may use it."""
         for tool in TOOLS:
             self.assertFalse(b"arc4random" in pathlib.Path(TOOLS[tool]).read_bytes(), tool)
 
-    def test_inputs_that_need_not_be_read(self):
-        """An empty file has nothing in common with other files, whatever they contain."""
+    def test_inputs_after_an_empty_file_are_not_read(self):
+        """An empty file has nothing in common with any file."""
         self.write("empty", b"")
         self.write("cut", gzip.compress(self.read("a"))[:-9])
         for others in (["-Z", "empty", "cut"], ["--field", 2, "empty", "a"]):
             self.assertEqual(self.output("bfcommon", *others, status=1), b"")
             self.trouble("bfcommon", "-d", *others, names=[others[-1]])
 
-    def test_inputs_that_cannot_be_read(self):
+    def test_unreadable_inputs_are_errors(self):
         os.mkdir(self.folder / "folder")
         self.trouble("bfcommon", "a", "missing", names=["cannot open missing", "No such file"])
         self.trouble("bfcommon", "folder", "a", names=["cannot read folder", "Is a directory"])
@@ -76,7 +76,7 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "a", "new\nline", names=["new\\012line"])
         self.trouble("bfcommon", "-x4", "a", "b", names=["cannot read a", "last record has 2 of 4"])
 
-    def test_more_files_than_the_soft_limit_allows(self):
+    def test_more_files_than_the_soft_limit_are_compared(self):
         self.write("many", lines(*numbered(20_000)))
         names = ["many"] * 100
         for soft in 80, 150:  # too few for the inputs, then for their temporary files
@@ -84,7 +84,7 @@ class Trouble(ToolTest):
                 resource.RLIMIT_NOFILE, (soft, 400)))
             self.assertEqual(out, lines(*sorted(numbered(20_000))))
 
-    def test_more_files_than_the_hard_limit_allows(self):
+    def test_more_files_than_the_hard_limit_are_compared(self):
         """About 50 files are open at a time. The carriage return at the end of a line is removed only once."""
         names = [f"file {i:03}" for i in range(600)]
         common = [*numbered(300), b"odd\r"]
@@ -104,7 +104,7 @@ class Trouble(ToolTest):
         for options in [], ["--as-is", "--field", 1]:
             self.assertEqual(self.output("bfcommon", "--crlf", *options, *names, "last", status=1, **few), b"")
 
-    def test_a_file_that_is_replaced_while_it_is_closed(self):
+    def test_file_changed_between_passes_is_an_error(self):
         """There are too few descriptors to keep it open."""
         for change in "replaced", "removed", "appended to":
             with self.subTest(change=change):
@@ -126,7 +126,7 @@ class Trouble(ToolTest):
                 self.check_message("bfcommon", message, names[0])
 
     @unittest.skipIf(SANITIZED, "the sanitizer comes first")
-    def test_a_disk_that_forgets(self):
+    def test_temporary_file_with_changed_contents_is_an_error(self):
         """A temporary file reads back with other bytes than were written."""
         self.need_removal()  # failing_disk.c recognises a temporary file by its lack of a name
         forgetful = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FORGETS": "1"}
@@ -136,21 +136,21 @@ class Trouble(ToolTest):
             message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
             self.assertIn("cannot read a temporary file: its contents changed (choose ", message)
 
-    def test_a_pipe_that_is_there_twice(self):
+    def test_pipe_named_twice_is_refused(self):
         """Each of the two would get some of its lines."""
         if not os.path.exists("/dev/stdin"):
             self.skipTest("there is no /proc, where /dev/stdin leads")
         message = self.trouble("bfcommon", "-", "a", "/dev/stdin", stdin=lines("x", "y"))
         self.assertIn("standard input and /dev/stdin are the same pipe", message)
 
-    def test_standard_input_that_does_not_wait(self):
+    def test_nonblocking_standard_input_is_read(self):
         process = self.start_unwaited("bfcommon", "a", "-")
         self.feed(process, b"key 1")
         self.until_read(process)
         self.assertEqual(self.result(process, lines("key 2")), (0, lines("key 1", "key 2"), b""))
 
     @needs(*UNPRIVILEGED)
-    def test_permissions(self):
+    def test_unreadable_file_is_an_error(self):
         (self.folder / "b").chmod(0)
         self.trouble("bfcommon", "a", "b", before=UNPRIVILEGED,
                      names=["cannot open b", "Permission denied"])
@@ -160,7 +160,7 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "--temp", "closed", "a", "b", before=UNPRIVILEGED,
                      names=["temporary file in closed", "--temp", "Permission denied"])
 
-    def test_temporary_folder(self):
+    def test_unusable_temporary_folder_is_an_error(self):
         self.trouble("bfcommon", "--temp", "missing", "a", "b",
                      names=["temporary file in missing", "--temp", "No such file"])
         self.trouble("bfcommon", "--temp", "a", "a", "b", names=["temporary file in a"])
@@ -169,7 +169,7 @@ class Trouble(ToolTest):
         self.output("bfcommon", "a", "b", env={"TMPDIR": ""})
 
     @needs(*NAMESPACE)
-    def test_full_disk_for_temporary_files(self):
+    def test_full_disk_for_temporary_files_is_an_error(self):
         os.mkdir(self.folder / "tmp")
         self.write("big", lines(*numbered(500_000)))
         for options in [], ["-d"]:
@@ -177,13 +177,13 @@ class Trouble(ToolTest):
             self.trouble("bfcommon", "--temp", "tmp", *options, *names, before=TMPFS,
                          names=["cannot write a temporary file in tmp", "No space left"])
 
-    def test_a_line_that_does_not_fit(self):
+    def test_line_larger_than_memory_is_an_error(self):
         self.write("long", b"x\n" + b"y" * (3 * MIB))
         self.trouble("bfcommon", *SMALL, "a", "long",
                      names=["cannot hold a key of 2.0 MiB from long", "--memory"])
         self.assertEqual(self.output("bfcommon", "long", "long"), self.read("long") + b"\n")
 
-    def test_a_file_that_changes_while_another_is_waited_for(self):
+    def test_file_changed_during_a_slow_input_is_an_error(self):
         """The pipe is read last, so the file has been read once by then."""
         changes = {"grown": lambda f: f.write(b"more\n"), "shrunk": lambda f: f.truncate(100),
                    "rewritten": lambda f: os.utime(
@@ -200,7 +200,7 @@ class Trouble(ToolTest):
                     self.assertEqual((status, out), (2, b""))
                     self.check_message("bfcommon", message, name, "was changed while it was read")
 
-    def test_a_file_that_is_replaced_does_not_matter(self):
+    def test_open_file_that_is_replaced_is_still_read(self):
         process = self.start("bfcommon", "a", "-")
         self.feed(process, *numbered(100_000))
         self.write("new", b"new\n")
@@ -208,7 +208,7 @@ class Trouble(ToolTest):
         self.assertEqual(self.result(process, b"last\n"),
                          (0, lines(*sorted(numbered(1000))), b""))
 
-    def test_nothing_is_left_behind(self):
+    def test_killed_run_leaves_no_temporary_files(self):
         os.mkdir(self.folder / "tmp")
         self.write("big", b"".join(map(url, range(400_000))))
         for how in signal.SIGINT, signal.SIGKILL:
@@ -224,7 +224,7 @@ class Trouble(ToolTest):
         """The temporary files, except those that NFS keeps while they are open."""
         return [name for name in os.listdir(self.folder / "tmp") if not name.startswith(".nfs")]
 
-    def test_two_at_once(self):
+    def test_two_concurrent_runs_do_not_interfere(self):
         processes = [self.start("bfcommon", "a", "b") for _ in range(2)]
         for process in processes:
             self.assertEqual(self.result(process), (0, lines(*sorted(numbered(1000))), b""))
@@ -268,7 +268,7 @@ class Memory(ToolTest):
 
     @unittest.skipIf(SANITIZED, "it needs memory of its own")
     def test_memory_is_bounded_with_many_short_keys(self):
-        """Without the limit the filters would take 60 MB each."""
+        """The filters would take 60 MB each without the limit."""
         keys = os.urandom(80_000_000)
         self.write("a", keys)
         self.write("b", keys[::-1])

@@ -166,11 +166,11 @@ class Completions(ToolTest):
                 with self.subTest(shell=name, line=line):
                     self.assertEqual(found, expected)
 
-    def test_all_shells_are_here(self):
+    def test_every_shell_is_installed(self):
         if self.missing:
             self.skipTest(f"needs {', '.join(self.missing)} (bash: with bash-completion)")
 
-    def test_options_of_each_tool_are_those_of_its_help(self):
+    def test_options_match_the_help(self):
         for tool in TOOLS:
             options = set(options_of_help(self.output(tool, "--help").decode()))
             for name, shell in self.shells.items():
@@ -182,7 +182,7 @@ class Completions(ToolTest):
                         found = {option for option in found if option.startswith("--f")}
                     self.assertEqual(found, {option for option in options if option.startswith("--f")})
 
-    def test_a_tab(self):
+    def test_tab_completes_options_and_file_names(self):
         """An option that takes a value ends with =, and file names are quoted."""
         for name in {"bash", "zsh"} & set(self.shells):
             for line, expected in (("bfcreate --lay", "bfcreate --layout="), ("bfseal --acc", "bfseal --accept-unclean "),
@@ -194,7 +194,7 @@ class Completions(ToolTest):
                 with self.subTest(shell=name, line=line):
                     self.assertEqual(self.shells[name].completed(line), expected)
 
-    def test_words(self):
+    def test_option_values_are_completed(self):
         layouts = {"blocked", "classic", "counting", "ribbon"}
         for line in "bfcreate --layout=", "bfcreate --layout ", "bfcreate -l ", "bfcreate new.bloom -fl ":
             self.check(line, layouts)
@@ -203,12 +203,12 @@ class Completions(ToolTest):
         self.check("bfquery --missing ", {"error", "skip", "empty"})
         self.check("bfcreate -s ", {"random"})
 
-    def test_there_is_nothing_to_say_of_numbers_and_texts(self):
+    def test_numbers_and_texts_have_no_candidates(self):
         for line in ("bfcreate -p ", "bfcreate --fpr=", "bfcreate -n ", "bfcreate --label ", "bfuniq --every ",
                      "bfquery -m "):
             self.check(line, set())
 
-    def test_operands(self):
+    def test_operands_complete_to_filters_or_files(self):
         for line, expected in (
                 ("bfquery ", BLOOMS), ("bfquery urls.bloom ", ALL_FILES), ("bfquery urls.bloom keys.txt k", {"keys.txt"}),
                 ("bfquery folder/", {"folder/old.bloom"}), ("bfquery --filter=urls.bloom ", ALL_FILES),
@@ -223,20 +223,20 @@ class Completions(ToolTest):
         for line in "bfseal urls.bloom new.bloom k", "bfdelta --info day.patch k", "bfcreate --live new.bloom k":
             self.check(line, set())
 
-    def test_what_is_a_value_is_no_operand(self):
+    def test_option_values_are_not_counted_as_operands(self):
         for line in ("bfquery -m 5 u", "bfquery -m5 u", "bfquery --max-count=5 u", "bfquery --max-count 5 u",
                      "bfquery -cm 5 u", "bfquery -cm5 u", "bfquery --unless keys.txt u", "bfquery -- u"):
             self.check(line + "rls", {"urls.bloom"})
             self.check(line.removesuffix("u") + "keys", {"keys.txt"}, ["fish"])
             self.check(line.removesuffix("u") + "urls.bloom keys", {"keys.txt"})
 
-    def test_redirections_and_pipes(self):
+    def test_redirections_and_pipes_complete_files(self):
         for line in "bffold --dry-run urls.bloom >ke", "bffold --dry-run urls.bloom > ke", "bfseal urls.bloom 2>>ke", "bfdelta <ke":
             self.check(line, {"keys.txt"}, ["bash", "zsh"])
         for line in "bfquery <keys.txt u", "bfquery < keys.txt u", "bfquery 2>keys.txt u", "true | bfquery u", "true; bfquery u":
             self.check(line, {"urls.bloom"})
 
-    def test_files_as_values(self):
+    def test_option_values_complete_to_files_or_folders(self):
         self.check("bfcommon --temp ", FOLDERS)
         self.check("bfcommon --temp=", FOLDERS)
         self.check("bfquery --unless ", ALL_FILES)
@@ -244,10 +244,10 @@ class Completions(ToolTest):
         self.check("bfquery --filter ", BLOOMS, ["bash", "zsh"])
         self.check("bfquery --filter t", {"two words.bloom"})
 
-    def test_where_there_is_no_filter_all_files_are_shown(self):
+    def test_all_files_are_shown_if_no_filter_matches(self):
         self.check("bfquery k", {"keys.txt"})
 
-    def test_nonsense_has_no_candidates(self):
+    def test_invalid_words_have_no_candidates(self):
         for line in "bfcreate --nonsense", "bfcreate -- -", "bfcreate --layout=nonsense", "bfcreate -l nonsense":
             self.check(line, set())
         for line in "bfcreate --force=", "bfcreate --nonsense=", "bfcreate --nonsense=k":

@@ -136,7 +136,7 @@ class Corpus(ToolTest):
 
     # --- kept texts ---
 
-    def test_one_process_keeps_what_an_exact_set_keeps(self):
+    def test_single_process_keeps_the_texts_of_an_exact_set(self):
         documents = corpus(300)
         names = self.shards(documents)
         for unit in "documents", "paragraphs", "grams":
@@ -147,7 +147,7 @@ class Corpus(ToolTest):
                 self.assertEqual(by_id(self.kept_lines(unit, names)), {
                     number: "\n".join(left).rstrip("\n").split("\n") for number, left in expected.items()})
 
-    def test_one_of_many_processes_keeps_each_text(self):
+    def test_exactly_one_of_many_processes_keeps_each_text(self):
         """All processes have the same documents."""
         documents = corpus(60)
         names = [f"{i}.gz" for i in range(4)]
@@ -168,7 +168,7 @@ class Corpus(ToolTest):
                 self.assertLessEqual(kept.keys(), everything.keys())
                 self.assertGreaterEqual(len(kept), 0.9 * len(self.paragraphs(exact(documents, unit))))
 
-    def test_words_are_those_of_unicode(self):
+    def test_words_are_split_by_unicode_rules(self):
         """A paragraph is counted only if it has at least five words."""
         self.dedupe("f.bloom", "none", stdin=b"")
         for count, text in (1, "can't"), (1, "3.14"), (1, "1,000;5"), (1, "a.b:c'd_e1"), (1, "naïve"), (1, "e\u0301x"), (4, "d''t"), \
@@ -179,7 +179,7 @@ class Corpus(ToolTest):
                 said = self.dedupe("-r", "f.bloom", f"{text.encode().hex()}{fewer}", stdin=line)
                 self.assertIn(f"; {1 - fewer} paragraphs, ", said, text)
 
-    def test_a_low_guess_costs_no_text(self):
+    def test_low_estimate_loses_no_text(self):
         documents = corpus(150)
         names = self.shards(documents)
         self.run_shards("-j", "1", "kept", "-n", "100", "f.bloom", "--", *names)
@@ -195,7 +195,7 @@ class Corpus(ToolTest):
         self.assertIn("not all shards are done", self.run_shards("kept", "-n", "100", "f.bloom", "--", *names, status=2))
         self.assertEqual([name for name in names if (self.folder / "kept" / name).exists()], [])
 
-    def test_two_hosts_keep_what_one_keeps(self):
+    def test_two_hosts_keep_the_texts_of_one_host(self):
         documents = corpus(150)
         names = self.shards(documents)
         for unit in "documents", "paragraphs":
@@ -240,7 +240,7 @@ class Corpus(ToolTest):
         self.assertLess(len(expected), sum(found.values()))
         self.assertLess(sum(found.values()), len(expected) + 7 * 7)
 
-    def test_shards_that_are_killed_before_each_command(self):
+    def test_shard_killed_before_any_command_is_repeated(self):
         documents = corpus(12)
         names = self.shards(documents, ["a/0.gz"])
         (self.folder / "bin").mkdir()
@@ -269,7 +269,7 @@ class Corpus(ToolTest):
             self.assertEqual(set(texts), {text for _, text in documents})
             self.assertLessEqual(len(texts), len(set(texts)) + 1)
 
-    def test_after_a_crash_the_filter_is_refused_and_made_again(self):
+    def test_filter_is_refused_and_rebuilt_after_a_crash(self):
         documents = corpus(60)
         names = self.shards(documents)
         run = ["kept", "-u", "documents", *EXACT, "f.bloom", "--"]
@@ -333,7 +333,7 @@ class Corpus(ToolTest):
 
     # --- the tutorial ---
 
-    def test_tutorial(self):
+    def test_tutorial_runs(self):
         documents = corpus(400)
         self.shards(documents, [f"in/{i}.jsonl.{'gz' if i % 2 else 'zst'}" for i in range(4)])
         asked = [text.split("\n")[0] for _, text in documents if len(words(text.split("\n")[0])) > 30][:5]

@@ -24,7 +24,7 @@ class Lines(ToolTest):
     def make(self, *arguments, **options):
         return self.create("-q", *SHAPE, *arguments, **options)
 
-    def test_standard_input_dash_and_files(self):
+    def test_files_and_standard_input_are_read_in_order(self):
         keys = numbered(300)
         expected = filter_of(*keys)
         self.write("all", lines(*keys))
@@ -37,11 +37,11 @@ class Lines(ToolTest):
         self.assertEqual(self.make("last", "last", "first", "-", stdin=lines(*keys[99:201])),
                          expected)
 
-    def test_files_are_read_instead_of_standard_input(self):
+    def test_standard_input_is_not_read_if_files_are_given(self):
         self.write("keys", lines("a"))
         self.assertEqual(self.make("keys", stdin=lines("b")), filter_of(b"a"))
 
-    def test_last_line_without_newline(self):
+    def test_last_line_needs_no_newline(self):
         self.assertEqual(self.make(stdin=b"one\ntwo"), filter_of(b"one", b"two"))
         self.write("ab", b"ab")
         self.write("cd", b"cd")
@@ -50,13 +50,13 @@ class Lines(ToolTest):
     def test_carriage_return_is_data(self):
         self.assertEqual(self.make(stdin=b"one\r\ntwo\r\n\n"), filter_of(b"one\r", b"two\r", b""))
 
-    def test_crlf(self):
+    def test_crlf_option_removes_one_carriage_return(self):
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\nthree\r\r\nfo\rur\r\n\r\n"),
                          filter_of(b"one", b"two", b"three\r", b"fo\rur", b""))
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\r"),
                          filter_of(b"one", b"two"))
 
-    def test_zero_bytes_and_all_others(self):
+    def test_keys_may_contain_any_byte(self):
         keys = [bytes([i]) for i in range(256) if i != 10] + [b"\0\0", b"a\0b", b"a\0", b"\xff\xfe"]
         self.assertEqual(self.make(stdin=lines(*keys)), filter_of(*keys))
 
@@ -79,12 +79,12 @@ class Lines(ToolTest):
             random.Random(1).shuffle(keys)
             self.assertEqual(self.create(*options, stdin=lines(*keys)), first)
 
-    def test_long_keys(self):
+    def test_long_keys_are_read(self):
         megabyte = bytes(range(11, 256)) * 4280
         for keys in [megabyte, b"short", megabyte[:-1]], [b"x" * 3_000_000]:
             self.assertEqual(self.make(stdin=lines(*keys)), filter_of(*keys))
 
-    def test_keys_across_the_edges_of_large_reads(self):
+    def test_keys_across_read_boundaries_are_kept(self):
         for edge in 2**16, 2**18, 2**20, 2**21:
             for before in -2, -1, 0, 1:
                 data = b"x" * (edge + before) + b"\n" + b"next\n\nlast"
@@ -97,7 +97,7 @@ class Lines(ToolTest):
     def image(self):
         return craft.Image(self.read("filter.bloom"), "filter.bloom")
 
-    def test_a_slow_pipe(self):
+    def test_keys_are_assembled_from_a_slow_pipe(self):
         reading, writing = os.pipe()
 
         def feed():
@@ -113,7 +113,7 @@ class Lines(ToolTest):
         thread.join()
         self.assertEqual(made, filter_of(b"one", b"two", b"", b"three"))
 
-    def test_a_fifo_as_key_file(self):
+    def test_fifo_can_be_a_key_file(self):
         os.mkfifo(self.folder / "fifo")
 
         def feed():
@@ -127,7 +127,7 @@ class Lines(ToolTest):
         self.assertEqual(self.make("fifo"), filter_of(b"one", b"two"))
         thread.join()
 
-    def test_no_keys(self):
+    def test_filter_without_keys_is_created_with_a_warning(self):
         expected = lines_form("classic", 2003, 5)
         says = b"bfcreate: filter.bloom: it has no keys, so every lookup returns no\n"
         self.assertEqual(self.make(stdin=b""), expected)
@@ -141,13 +141,13 @@ class OtherForms(ToolTest):
     def make(self, *arguments, **options):
         return self.create("-q", *SHAPE, *arguments, **options)
 
-    def test_null(self):
+    def test_null_option_ends_keys_with_zero_bytes(self):
         expected = filter_of(b"a\nb", b"", b"c\r")
         for option in "-0", "--null":
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r\0"), expected)
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r"), expected)
 
-    def test_fixed_records(self):
+    def test_record_size_option_splits_fixed_records(self):
         records = [struct.pack("<I", i * 0x0A000A) for i in range(100)]
         expected = filter_of(*records, key_kind="fixed", key_size=4)
         for words in ["-x4"], ["-x", 4], ["--record-size", 4], ["--record-size=4"]:
@@ -156,19 +156,19 @@ class OtherForms(ToolTest):
         self.write("two", b"".join(records[50:]))
         self.assertEqual(self.make("-x4", "one", "two"), expected)
 
-    def test_fixed_records_across_reads(self):
+    def test_records_across_read_boundaries_are_kept(self):
         data = os.urandom(3 * 2**20 // 7 * 7)
         self.create("-q", "-x7", stdin=data)
         self.assertEqual(self.output("bfquery", "-x7", "filter.bloom", stdin=data), data)
 
-    def test_incomplete_record(self):
+    def test_incomplete_record_is_an_error(self):
         self.write("keys", b"123456789")
         for options in ["-x4"], ["-x10"], ["-x4k"]:
             message = self.trouble("bfcreate", *options, "new.bloom", "keys", names=["keys"])
             self.assertRegex(message, "1 of 4 bytes|9 of 10 bytes|9 of 4000 bytes")
         self.trouble("bfcreate", "-x4", "new.bloom", stdin=b"123", names=["standard input"])
 
-    def test_forms_exclude_one_another(self):
+    def test_input_forms_are_mutually_exclusive(self):
         for words in "-0 -x4", "-x4 -0", "--crlf -0", "-0 --crlf", "-x4 --crlf", "--crlf --record-size 4":
             self.trouble("bfcreate", *words.split(), "new.bloom")
 
@@ -184,7 +184,7 @@ class Parameters(ToolTest):
     def fpr(self, *arguments):
         return struct.unpack("<d", struct.pack("<Q", self.header(*arguments)["fpr"]))[0]
 
-    def test_defaults(self):
+    def test_defaults_reach_the_header(self):
         made = self.made()
         header = made.header
         self.assertEqual((header["layout"], header["seed"], header["capacity"], header["label"],
@@ -196,12 +196,12 @@ class Parameters(ToolTest):
         self.assertEqual(made.record["n"], 100)
         made.verify()
 
-    def test_rate(self):
+    def test_rate_is_recorded(self):
         for words in ["-p", "0.001"], ["-p0.001"], ["--fpr", "1e-3"], ["--fpr=.001"]:
             self.assertEqual(self.fpr(*words), 0.001)
         self.assertEqual(self.fpr("-p", "0.999999"), 0.999999)
 
-    def test_smaller_rate_takes_more_bits(self):
+    def test_smaller_rate_needs_more_bits(self):
         for layout in "blocked", "classic", "counting":
             sizes = [self.header("-l", layout, "-p", rate, keys=5000)["m"]
                      for rate in ("0.1", "0.01", "0.001", "0.0001")]
@@ -209,7 +209,7 @@ class Parameters(ToolTest):
             self.assertLess(sizes[1], 5000 * 11)
             self.assertGreater(sizes[1], 5000 * 9)
 
-    def test_capacity(self):
+    def test_capacity_is_recorded(self):
         for words, capacity in ((["-n", 5000], 5000), (["-n80k"], 80000), (["-n", "10K"], 10000), (["--capacity", "1Ki"],
                                 1024), (["--capacity=1e6"], 10**6), (["-n", "2M"], 2 * 10**6),
                                 (["-n1Mi"], 2**20), (["-n", "100"], 100)):
@@ -217,14 +217,14 @@ class Parameters(ToolTest):
             self.assertEqual(header["capacity"], capacity)
             self.assertGreater(header["m"], 9 * capacity)
 
-    def test_all_suffixes(self):
+    def test_every_number_suffix_is_accepted(self):
         units = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20,
                  "Gi": 2**30, "Ti": 2**40, "e0": 1, "e9": 10**9, "e17": 10**17, "": 1}
         for suffix, factor in units.items():
             header = self.header("-n", "2" + suffix, "-m", 1024, "-q", "--overfull")
             self.assertEqual(header["capacity"], 2 * factor, suffix)
 
-    def test_more_keys_than_the_capacity(self):
+    def test_keys_over_capacity_are_warned_of_with_overfull(self):
         message = self.run_tool("bfcreate", "--overfull", "-n", 50, "new.bloom",
                                 stdin=lines(*numbered(200))).stderr
         self.check_message("bfcreate", message, "new.bloom", "200", "50", "1%")
@@ -233,7 +233,7 @@ class Parameters(ToolTest):
         self.output("bfcreate", "-q", "--overfull", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
         self.assertEqual(self.read("quiet.bloom"), self.read("new.bloom"))
 
-    def test_bits_and_hashes(self):
+    def test_bits_and_hashes_are_recorded(self):
         for words in ["-m", 9001, "-k", 3], ["--bits=9001", "--hashes=3"], ["-m9001", "-k3"]:
             made = self.made("-l", "classic", *words)
             header = made.header
@@ -245,18 +245,18 @@ class Parameters(ToolTest):
         for bits, m in (1, 512), (511, 512), (512, 512), (513, 1024), (1000, 1024):
             self.assertEqual(self.header("-m", bits)["m"], m)
 
-    def test_any_number_of_bits_for_the_others(self):
+    def test_classic_and_counting_accept_any_number_of_bits(self):
         for layout in "classic", "counting":
             for m in 1, 2, 7, 8, 9, 32767, 32768, 32769:
                 self.made("-l", layout, "-m", m).verify()
                 self.assertEqual(self.header("-l", layout, "-m", m)["m"], m)
 
-    def test_best_number_of_hashes(self):
+    def test_number_of_hashes_is_optimal_by_default(self):
         self.assertEqual(self.header("-l", "classic", "-m", 1000)["k"], 7)
         self.assertEqual(self.header("-l", "classic", "-m", 1000, "-n", 200)["k"], 3)
         self.assertEqual(self.header("-l", "classic", "-m", 50)["k"], 1)
 
-    def test_bits_that_do_not_reach_the_rate(self):
+    def test_bits_too_few_for_the_rate_are_warned_of_with_overfull(self):
         says = self.run_tool("bfcreate", "--overfull", "-m", 512, "-p", "0.001", "new.bloom",
                              stdin=lines(*numbered(100))).stderr
         self.check_message("bfcreate", says, "new.bloom", "0.1%")
@@ -264,53 +264,53 @@ class Parameters(ToolTest):
         self.assertEqual((header["m"], struct.pack("<Q", header["fpr"])),
                          (512, struct.pack("<d", 0.001)))
 
-    def test_layouts(self):
+    def test_layouts_are_recorded(self):
         for number, layout in enumerate(("blocked", "classic", "counting"), 1):
             self.assertEqual(self.header("-l", layout)["layout"], number)
             self.assertEqual(self.header(f"--layout={layout}")["layout"], number)
 
-    def test_seed(self):
+    def test_seed_is_recorded_and_used(self):
         for words, seed in ((["-s", 7], 7), (["--seed=0x1F"], 31), (["-s", 2**64 - 1], 2**64 - 1),
                             (["-s", "0xffffffffffffffff"], 2**64 - 1), (["-s0"], 0)):
             self.assertEqual(self.header(*words)["seed"], seed)
         made = self.create("-q", *SHAPE, "-s", 99, stdin=lines("a", "b"))
         self.assertEqual(made, lines_form("classic", 2003, 5, [b"a", b"b"], seed=99))
 
-    def test_random_seed(self):
+    def test_random_seed_differs_each_time(self):
         seeds = {self.header("-s", "random")["seed"] for _ in range(4)}
         self.assertEqual(len(seeds), 4)
         self.assertEqual(self.query("-v", "filter.bloom", stdin=lines(*numbered(100)), status=1),
                          [])
 
-    def test_label(self):
+    def test_label_is_recorded(self):
         for label in "", "plain", "ünïcödé ☃ 🌸", "x" * 112, "é" * 56, "\u00a0\u200b":
             self.assertEqual(self.header("--label", label)["label"],
                              label.encode().ljust(112, b"\0"))
 
-    def test_tag(self):
+    def test_tag_is_recorded(self):
         for text in "00", "ff", "A0b1C2", "0123456789abcdef" * 2:
             self.assertEqual(self.header("--tag", text)["tag"],
                              bytes.fromhex(text).ljust(16, b"\0"))
 
-    def test_last_of_an_option_counts(self):
+    def test_last_of_a_repeated_option_counts(self):
         self.assertEqual(self.header("-k", 3, "-k", 4)["k"], 4)
 
-    def test_options_after_operands(self):
+    def test_options_may_follow_operands(self):
         self.write("keys", lines("a"))
         self.output("bfcreate", "new.bloom", "keys", "-k", 5)
         self.assertEqual(craft.Image(self.read("new.bloom"), "new.bloom").header["k"], 5)
 
-    def test_names_that_look_like_options(self):
+    def test_double_dash_ends_the_options(self):
         self.write("-k", lines("a"))
         self.output("bfcreate", "-q", "--", "-new.bloom", "-k")
         self.assertEqual(self.output("bfquery", "--", "-new.bloom", "-k"), lines("a"))
 
-    def test_a_rate_that_is_the_promised_one_but_for_rounding_is_kept(self):
+    def test_rate_equal_to_the_target_but_for_rounding_is_accepted(self):
         """sizes.md: rates within 2^-26 are equal; this one is 1e-8 above."""
         self.output("bfcreate", "-n", 1000, "-k", 5, "-p", "9.53103968e-3", "new.bloom", stdin=lines(*numbered(1000)))
         self.assertEqual(self.inspected("new.bloom")["header"]["m"], 10240)
 
-    def test_verbose(self):
+    def test_verbose_prints_keys_and_sizes(self):
         result = self.run_tool("bfcreate", "-v", "new.bloom", stdin=lines("a", "b", "a"))
         self.assertEqual((result.returncode, result.stdout), (0, b""))
         self.check_message("bfcreate", result.stderr, "new.bloom", "2 keys", "1 repeated")
@@ -320,7 +320,7 @@ class Parameters(ToolTest):
 
 
 class Promise(ToolTest):
-    def test_the_rate_is_kept(self):
+    def test_actual_rate_keeps_the_target(self):
         keys, absent = numbered(5000), lines(*numbered(20_000 if SANITIZED else 100_000, "absent "))
         for layout in "blocked", "classic", "counting":
             for rate in 0.1, 0.01:
@@ -338,19 +338,19 @@ class Replacing(ToolTest):
         message = self.trouble("bfcreate", "old.bloom", stdin=lines("a"), names=["old.bloom"])
         self.assertIn("File exists", message)
 
-    def test_force(self):
+    def test_force_replaces_the_filter(self):
         for option in "-f", "--force":
             self.write("old.bloom", OLD)
             self.output("bfcreate", option, "-q", *SHAPE, "old.bloom", stdin=lines("a"))
             self.assertEqual(self.read("old.bloom"), filter_of(b"a"))
         self.assertEqual(list(self.snapshot()), ["old.bloom"])
 
-    def test_force_without_a_file_to_replace(self):
+    def test_force_creates_a_missing_file(self):
         self.output("bfcreate", "-f", "-q", *SHAPE, "new.bloom", stdin=lines("a"))
         self.assertEqual(self.read("new.bloom"), filter_of(b"a"))
         self.assertEqual(list(self.snapshot()), ["new.bloom"])
 
-    def test_readers_of_the_old_file_keep_it(self):
+    def test_open_readers_keep_the_old_file(self):
         self.write("old.bloom", OLD)
         with open(self.folder / "old.bloom", "rb") as old:
             self.output("bfcreate", "-f", "old.bloom", stdin=lines("a"))
@@ -387,7 +387,7 @@ class Replacing(ToolTest):
 
 
 class Names(ToolTest):
-    def test_any_name_will_do(self):
+    def test_any_file_name_works(self):
         for name in ("with space", "ünïcödé ☃", "new\nline", "\x1b[31mred", "a" * 255,
                      "no.extension.", "%s%n", ".hidden"):
             if not self.can_be_named(name):
@@ -395,7 +395,7 @@ class Names(ToolTest):
             self.output("bfcreate", "-q", *SHAPE, name, stdin=lines("a"))
             self.assertEqual(self.read(name), filter_of(b"a"))
 
-    def test_a_name_that_is_not_utf8(self):
+    def test_name_that_is_not_utf8_works(self):
         name = b"caf\xe9.bloom"
         if not self.can_be_named(os.fsdecode(name)):
             self.skipTest("the file system has no such names")
@@ -407,7 +407,7 @@ class Names(ToolTest):
 class Embedded(ToolTest):
     """--embedded: an image with a header of 512 bytes, which every tool reads as a file."""
 
-    def test_every_tool_reads_it(self):
+    def test_every_tool_reads_an_embedded_filter(self):
         keys = numbered(1996)
         self.write("keys", lines(*keys))
         for layout, size in ("blocked", 3012), ("classic", 2948), ("counting", 10124), ("ribbon", 2308):
@@ -430,7 +430,7 @@ class Embedded(ToolTest):
         self.write("cut", self.read("small")[:-1])
         self.assertIn("truncated", self.trouble("bfquery", "cut", "keys"))
 
-    def test_it_is_created_atomically_and_replaces_only_filters(self):
+    def test_embedded_filter_is_created_atomically_and_replaces_only_filters(self):
         self.write("keys", lines("a"))
         self.write("text", b"not a filter")
         self.create("-q", "--embedded", "keys", name="filter")
@@ -459,7 +459,7 @@ class DryRun(ToolTest):
                          [str(value) for value in (header["layout"], header["m"], header["capacity"], size)], options)
         self.assertEqual(said.get("k", "0"), str(header["k"]))
 
-    def test_size_is_that_of_the_filter_made(self):
+    def test_dry_run_prints_the_size_of_the_created_filter(self):
         for options in ("-n1000",), ("-n5k", "-p0.1%", "-lclassic"), ("-n3k", "-lcounting"), ("-n9k", "-lribbon"), \
                 ("-n20k", "--slice", "2/3"), ("-n9k", "-m80k", "-k3"):
             self.assert_made(*options, keys=numbered(500))
@@ -468,7 +468,7 @@ class DryRun(ToolTest):
         for options in ("-n1000",), ("-m80k",), ("--grow",), ("-n5k", "--generations=3", "--every=1h"):
             self.assert_made("--live", *options)
 
-    def test_nothing_is_read_or_written(self):
+    def test_dry_run_reads_and_writes_nothing(self):
         self.write("old.bloom", b"not a filter")
         before = self.snapshot()
         self.assertEqual(self.output("bfcreate", "--dry-run", "-n10", "old.bloom", "no-such-file"),
@@ -476,7 +476,7 @@ class DryRun(ToolTest):
         self.assertEqual(self.snapshot(), before)
         self.assertIn("-n/--capacity or -m/--bits", self.trouble("bfcreate", "--dry-run", "old.bloom"))
 
-    def test_without_a_layout_each_one_is_shown(self):
+    def test_dry_run_without_a_layout_shows_every_layout(self):
         for options in ("-n1000",), ("-n5k", "-p", "1e-6"), ("-n1000", "--embedded"), ("-n9k", "-m80k", "-k3"), ("-n1000", "--live"), \
                 ("-n9k", "--slice", "1/2"), ("-n1000", "--live", "--grow"):
             rows = self.output("bfcreate", "--dry-run", *options).decode().split("every layout", 1)[1].splitlines()[1:]
@@ -491,7 +491,7 @@ class DryRun(ToolTest):
                 self.assertEqual([bits, k, rate, size], [said["bits"].split()[-1], said.get("k", "-"), said["expected"].split()[1].strip(","), said["size"].split()[0]])
         self.assertIn("ribbon         cannot reach the rate", self.output("bfcreate", "--dry-run", "-n9", "-p1e-12").decode())
 
-    def test_options_that_creation_refuses_are_refused(self):
+    def test_dry_run_refuses_the_options_that_creation_refuses(self):
         self.write("keys", lines(*numbered(1000)))
         for options in (["-n1000", "-m1000", "-p0.1%"], ["-n1000", "--slice", "1/9"], ["-n10", "-p1e-20"], ["-n1000", "-p1e-12", "-lribbon"],
                         ["-n1000", "-m1000", "-p0.1%", "--live"], ["--grow", "--live", "-n100", "-p1e-18"]):

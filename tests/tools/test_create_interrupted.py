@@ -122,20 +122,20 @@ class Interrupted(Created):
                 self.write("old", OLD)
             self.left(name, self.interrupted_while_it_reads(number, *words, **options), leftover)
 
-    def test_ctrl_c(self):
+    def test_sigint_leaves_the_old_file_or_the_new(self):
         self.rounds(signal.SIGINT)
 
-    def test_terminate(self):
+    def test_sigterm_leaves_the_old_file_or_the_new(self):
         self.rounds(signal.SIGTERM)
 
-    def test_kill(self):
+    def test_sigkill_leaves_the_old_file_or_the_new(self):
         if not unnamed_temporaries(self.folder):
             self.skipTest("this file system has no files without a name")
         # Before the new file replaces the old file it has a temporary name for a moment. A kill in that moment leaves the
         # name.
         self.rounds(signal.SIGKILL, leftover=r"\.bloomfile\.[0-9a-f]+\.tmp")
 
-    def test_with_threads_and_temporary_files(self):
+    def test_signal_with_threads_leaves_no_temporary_files(self):
         if not unnamed_temporaries(self.folder):
             self.skipTest("this file system has no files without a name")
         self.keys = os.path.join(self.folder.parent, self.folder.name + "-more")
@@ -147,11 +147,11 @@ class Interrupted(Created):
         self.rounds(signal.SIGINT)
 
     @needs(*WITHOUT_PROC)
-    def test_files_that_need_a_name_from_the_start(self):
+    def test_signal_removes_named_temporary_files(self):
         self.rounds(signal.SIGINT, before=WITHOUT_PROC)
         self.rounds(signal.SIGTERM, before=WITHOUT_PROC)
 
-    def test_stopped_and_continued(self):
+    def test_stopped_and_continued_run_succeeds(self):
         for at in range(100):
             status = self.interrupted_at(at, signal.SIGCONT, "new")
             self.assertTrue(self.left("new", status, "none"))
@@ -161,7 +161,7 @@ class Interrupted(Created):
 
 
 class Other(Created):
-    def test_while_waiting_for_keys(self):
+    def test_signal_while_waiting_for_keys_leaves_no_file(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
             process = self.start("new", stdin=subprocess.PIPE)
             self.write_to(process, lines("a", "b"))
@@ -170,7 +170,7 @@ class Other(Created):
             process.stdin.close()
             self.assertEqual(self.snapshot(), {})
 
-    def test_several_at_once(self):
+    def test_one_of_several_concurrent_creators_succeeds(self):
         """Several processes make the same name. The first succeeds, and the rest report that the file exists."""
         processes = [self.begin("new") for _ in range(4)]
         results = [(process.communicate(timeout=TIMEOUT)[1], process.returncode)
@@ -182,7 +182,7 @@ class Other(Created):
         self.assertEqual(list(self.snapshot()), ["new"])
         self.assertEqual(self.read("new"), self.whole)
 
-    def test_readers_see_one_whole_file_after_another(self):
+    def test_readers_see_only_whole_files_during_replacements(self):
         self.output("bfcreate", "-q", "new", stdin=lines("always"))
         for _ in range(3):
             process = self.start("-f", "new", self.keys, "-", stdin=subprocess.PIPE)

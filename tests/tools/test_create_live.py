@@ -9,7 +9,7 @@ KEYS = numbered(200)
 
 
 class Made(ToolTest):
-    def test_an_empty_filter(self):
+    def test_new_live_filter_is_empty_and_clean(self):
         for words in ["-n", 5000], ["-m", 64_000], ["-n", 300, "-l", "counting"]:
             self.create_live("-f", *words)
             report = self.inspected("live")
@@ -19,7 +19,7 @@ class Made(ToolTest):
             self.assertEqual((report["record"]["n"], report["record"]["ones"]), (0, 0))
             self.assertEqual(self.query("-v", "live", stdin=lines(*KEYS)), KEYS)
 
-    def test_it_has_its_final_size_and_all_blocks(self):  # L9
+    def test_new_live_filter_has_its_final_size_and_all_blocks(self):  # L9
         self.create_live("-m", "10M")
         status = (self.folder / "live").stat()
         report = self.inspected("live", "--quick")
@@ -38,7 +38,7 @@ class Made(ToolTest):
                           header["seed"], header["label"], header["tag"]),
                          (700, 0.003, "counting", 5, f"{0x1234:016x}", "seen", "a0b1" + "00" * 14))
 
-    def test_the_size_is_that_of_a_sealed_filter_for_as_many_keys(self):
+    def test_size_equals_that_of_a_sealed_filter(self):
         for layout in "blocked", "classic", "counting":
             self.create_live("-f", "-n", 9000, "-p", 0.002, "-l", layout)
             self.create("-q", "-n", 9000, "-p", 0.002, "-l", layout, stdin=lines("a"))
@@ -47,7 +47,7 @@ class Made(ToolTest):
             for field in "m", "k", "body_size", "capacity":
                 self.assertEqual(live[field], sealed[field], (layout, field))
 
-    def test_bits_alone_have_room_for_as_many_keys_as_keep_the_rate(self):
+    def test_capacity_derived_from_bits_keeps_the_rate(self):
         for words, rate in ([], 0.01), (["-p", 0.001], 0.001), (["-k", 3], 0.01), (
                 ["-l", "classic", "-p", 0.05], 0.05):
             with self.subTest(words):
@@ -61,7 +61,7 @@ class Made(ToolTest):
         self.create_live("-f", "-n", keys, "-p", rate, *words, name="sized")
         return self.inspected("sized", "--quick")["header"]["m"]
 
-    def test_one_bit(self):
+    def test_one_bit_has_capacity_one(self):
         self.create_live("-m", 1, "-l", "classic")
         self.assertEqual(self.inspected("live")["header"]["capacity"], 1)
 
@@ -74,7 +74,7 @@ class Made(ToolTest):
         self.assertEqual(self.query("-v", "live", stdin=lines("a")), [b"a"])
         self.assertEqual(self.inspected("live")["record"]["n"], 0)
 
-    def test_summary(self):
+    def test_summary_prints_capacity_rate_and_size(self):
         for words, says in ((["-n", 1000], b"room for 1000 keys at a false-positive rate of 1%, "
                                            b"8.0 KiB"),
                             (["-n", 1, "-p", 0.5], b"room for 1 key at a false-positive rate of "
@@ -98,7 +98,7 @@ class Trouble(ToolTest):
         self.trouble("bfcreate", "--live", "-f", *options, "old", **more)
         return message
 
-    def test_command_line(self):
+    def test_wrong_command_lines_are_refused(self):
         for words, says in ((["-n9", "live", "keys"], "bfadd"), (["-n9", "live", "-"], "bfadd"),
                             (["-n9", "-0", "-x4", "live"], "--null"), (["live"], "--capacity"),
                             (["-p0.1", "-k3", "live"], "--bits"), (["-n9"], "missing"),
@@ -107,7 +107,7 @@ class Trouble(ToolTest):
             self.assertIn(says, message)
             self.assertIn("--help", message)
 
-    def test_no_size_will_do(self):
+    def test_impossible_parameters_are_refused(self):
         self.assertIn("no size reaches", self.refused("-p", "1e-300", "-k", "1", "-n", "1e17"))
         self.refused("-n", 9, "--label", "x" * 113)
         self.refused("-m", 2**60, names=())

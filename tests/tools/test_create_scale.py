@@ -38,17 +38,17 @@ class EveryKey(ToolTest):
         self.assertEqual(self.output("bfquery", "--as-is", *form, "filter.bloom", stdin=data), data)
         self.output("bfquery", "--as-is", "-v", "-q", *form, "filter.bloom", stdin=data, status=1)
 
-    def test_keys_of_all_lengths_at_all_places(self):
+    def test_keys_of_all_lengths_at_all_offsets_are_read(self):
         for longest in 3, 70, 200:
             keys = random_keys(20_000, longest)
             self.check_all(keys, lines(*keys))
 
-    def test_nothing_but_ends(self):
+    def test_input_of_only_delimiters_is_one_empty_key(self):
         self.check_all([b""], b"\n" * 3001)
         self.check_all([b""], b"\0" * 3001, "-0")
         self.check_all([b"", b"a"], b"\n" * 200_001 + b"a\n")
 
-    def test_other_forms(self):
+    def test_other_input_forms_are_read_by_threads(self):
         keys = random_keys(20_000, 100, without=b"\0")
         self.check_all(keys, b"".join(key + b"\0" for key in keys), "-0")
         keys = [random.Random(i).randbytes(24) for i in range(50_000)]
@@ -58,14 +58,14 @@ class EveryKey(ToolTest):
         data = b"".join(key + ends.choice([b"\r\n", b"\n"]) for key in keys)
         self.check_all(keys, data, "--crlf")
 
-    def test_keys_longer_than_a_piece(self):
+    def test_keys_longer_than_a_piece_are_read(self):
         keys = [bytes([i]) * size for i, size in
                 enumerate((3_000_000, 1, 0, 2**20, 2**20 - 1, 2**20 + 1, 70_000, 5_000_000), 65)]
         self.check_all(keys, lines(*keys))
         self.check_all([b"x" * 5_000_000], b"x" * 5_000_000 + b"\0", "-0")
         self.check_all([b"y" * 3_000_000] * 3, b"y" * 9_000_000, "-x3000000")
 
-    def test_keys_across_the_edges_of_pieces(self):
+    def test_keys_across_piece_boundaries_are_kept(self):
         for threads, size in (1, 2**20), (2, 2**19), (4, 2**18), (16, 2**16):
             for edge in size - 1, size, size + 1, 2 * size:
                 with self.subTest(threads=threads, edge=edge):
@@ -73,33 +73,33 @@ class EveryKey(ToolTest):
                     self.check(keys, b"\n".join(keys), means=["-j", threads, "--memory", LITTLE])
                     self.assertEqual(self.query("filter.bloom", stdin=lines(*keys)), keys)
 
-    def test_many_inputs(self):
+    def test_many_inputs_are_read(self):
         keys = numbered(1000)
         names = [self.write(f"keys-{i}", b"\n".join(keys[10 * i:10 * i + 10])) for i in range(100)]
         for threads in 1, 5:
             self.output("bfcreate", "-f", "-j", threads, "new.bloom", *names)
             self.assertEqual(self.read("new.bloom"), self.create(stdin=lines(*keys)))
 
-    def test_incomplete_records(self):
+    def test_incomplete_record_is_reported_with_its_size(self):
         for size in 4_000_003, 3:
             message = self.trouble("bfcreate", "-j4", "-x4", "new.bloom", stdin=b"x" * size,
                                    names=["standard input"])
             self.assertIn("3 of 4 bytes", message)
 
-    def test_layouts_and_sizes(self):
+    def test_threads_and_memory_do_not_change_the_bytes(self):
         keys = numbered(30_000)
         for words in ["-l", "classic"], ["-l", "counting"], ["-m", "1M"], ["-n", "20k", "-q"]:
             made = {self.create(*words, *means, stdin=lines(*keys, *keys[:5000]))
                     for means in ([], ["-j4"], ["--memory", LITTLE])}
             self.assertEqual(len(made), 1)
 
-    def test_the_summary_counts_all_threads_keys(self):
+    def test_summary_counts_the_keys_of_all_threads(self):
         keys = numbered(200_000)
         message = self.run_tool("bfcreate", "-v", "-j4", "--memory", LITTLE, "new.bloom",
                                 stdin=lines(*keys, *keys[:77_777])).stderr
         self.check_message("bfcreate", message, "200000 keys (77777 repeated)")
 
-    def test_one_processor(self):
+    def test_single_processor_makes_the_same_bytes(self):
         processor = min(os.sched_getaffinity(0))
         one = self.create(stdin=lines("a", "b"),
                           preexec_fn=lambda: os.sched_setaffinity(0, {processor}))
@@ -118,7 +118,7 @@ class Memory(ToolTest):
         resource.setrlimit(resource.RLIMIT_DATA, (17 * 2**20, 17 * 2**20))
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
-    def test_it_is_not_passed(self):
+    def test_memory_limit_is_kept(self):
         self.write("many", self.many)
         for words in ([], ["-m", "200M"], ["-m", "100M", "-k3", "-l", "classic"],
                       ["-l", "counting"], ["-l", "ribbon"]):
@@ -129,7 +129,7 @@ class Memory(ToolTest):
                                        preexec_fn=self.limited)
                     self.assertEqual(made, whole)
 
-    def test_nothing_is_seen_of_temporary_files(self):
+    def test_temporary_files_have_no_name(self):
         process = self.start("bfcreate", "-j2", "--memory", LITTLE, "new.bloom")
         process.stdin.write(self.many)
         process.stdin.flush()
@@ -140,7 +140,7 @@ class Memory(ToolTest):
         self.assertEqual(list(self.snapshot()), ["new.bloom"])
 
     @needs(*NAMESPACE)
-    def test_no_room_for_temporary_files(self):
+    def test_full_disk_for_temporary_files_is_an_error(self):
         script = """
             mount -t tmpfs -o size=4m none disk || exit 77
             cd disk; "$@" new.bloom; status=$?
@@ -158,7 +158,7 @@ class Memory(ToolTest):
                                "No space left", "--memory")
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
-    def test_threads_that_cannot_be_started(self):
+    def test_build_works_if_threads_cannot_start(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_STACK, (2**30, 2**30))
             resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
@@ -195,26 +195,26 @@ class ChangingInputs(ToolTest):
     def replace(self):
         os.replace(self.folder / "others", self.folder / "keys")
 
-    def test_replaced_before_its_turn(self):
+    def test_input_replaced_before_its_open_is_read_new(self):
         self.assertEqual(self.changed(self.replace, "keys"), [b"new"])
 
-    def test_replaced_after_it_was_opened(self):
+    def test_input_replaced_after_its_open_is_read_old(self):
         with open(self.folder / "keys", "rb") as keys:
             self.assertEqual(self.changed(self.replace, "-", stdin=keys), [b"old"])
 
-    def test_truncated(self):
+    def test_truncated_input_is_read_to_its_new_end(self):
         self.write("keys", lines("new", "old"))
         self.assertEqual(self.changed(lambda: os.truncate(self.folder / "keys", 4), "keys"),
                          [b"new"])
 
-    def test_grown(self):
+    def test_appended_keys_are_read(self):
         def grow():
             with open(self.folder / "keys", "ab") as keys:
                 keys.write(lines("more"))
 
         self.assertEqual(self.changed(grow, "keys"), [b"old", b"more"])
 
-    def test_removed(self):
+    def test_removed_input_is_an_error(self):
         os.mkfifo(self.folder / "fifo")
         process = self.start("bfcreate", "new.bloom", "fifo", "keys")
         with open(self.folder / "fifo", "wb"):

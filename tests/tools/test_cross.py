@@ -126,7 +126,7 @@ class Cross(ToolTest):
                 self.assertEqual(header["tag"], parameters["tag"] or "00" * 16)
                 self.both_answer_alike("by-python", parameters["keys"], parameters["absent"])
 
-    def test_the_reader_as_a_program(self):
+    def test_reader_works_as_a_program(self):
         keys, absent = [b"a", b"b", b""], [b"c", b"d"]
         self.create("-q", "-p", "0.0001", name="by-c", stdin=lines(*keys))
         self.reader("verify", "by-c")
@@ -156,7 +156,7 @@ class Cross(ToolTest):
         self.assertEqual(self.report("projected")["header"]["layout"], "classic")
         self.both_answer_alike("projected", few, more)
 
-    def test_images_inside_other_files(self):
+    def test_images_inside_other_files_are_read(self):
         image = craft.make("classic", 100, 3, [b"inside"], embedded=True)
         self.write("container", b"before" + image + b"after!!")
         place = ["--offset", 6, "--length", len(image)]
@@ -165,10 +165,10 @@ class Cross(ToolTest):
         self.trouble("bfquery", "container", stdin=b"inside\n", names=["container"])
 
     @once
-    def test_vectors_of_the_text(self):
+    def test_reader_matches_the_vectors(self):
         self.assertRegex(self.reader("vectors", SPEC), rb"^\d{2,} vectors ok\n$")
 
-    def test_whole_file_of_the_text(self):
+    def test_whole_file_of_the_specification_is_read(self):
         self.reader("wholefile", SPEC, "whole")
         self.reader("verify", "whole")
         self.report("whole")

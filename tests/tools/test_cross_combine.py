@@ -53,7 +53,7 @@ class CrossCombine(ToolTest):
             del record["n"], record["record_crc"]
         self.assertEqual(x, y)
 
-    def test_folds(self):
+    def test_folds_are_equal(self):
         for number in range(ROUNDS):
             layout = list(UNITS)[number % 3]
             k, seed, units = self.common(layout)
@@ -65,7 +65,7 @@ class CrossCombine(ToolTest):
                     self.run_tool("bffold", "-f", "--discard", "-q", "--factor", factor, "source", "by-c")
                     self.assertEqual(self.read("by-c"), self.read("by-python"))
 
-    def test_unions_and_intersections(self):
+    def test_unions_and_intersections_are_equal(self):
         for number in range(ROUNDS):
             layout = list(UNITS)[number % 3]
             k, seed, units = self.common(layout)
@@ -85,7 +85,7 @@ class CrossCombine(ToolTest):
                 if len(names) > 1:
                     self.assert_same_but_n("by-c", "by-python")
 
-    def test_projections(self):
+    def test_projections_are_equal(self):
         for _ in range(ROUNDS // 3):
             k, seed, units = self.common("counting")
             self.source("source", "counting", units, k, seed)

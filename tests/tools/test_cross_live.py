@@ -59,7 +59,7 @@ class Results(CrossTest):
                 self.assertEqual(self.read("c"), self.read("python"))
                 self.output("bfquery", "--verify", "-q", "python", stdin=lines(*KEYS, *MORE))
 
-    def test_from_hand_to_hand(self):  # L24
+    def test_implementations_take_turns_on_one_file(self):  # L24
         sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01,
                                      key_kind="text")
                   for layout in LAYOUTS}
@@ -78,7 +78,7 @@ class Results(CrossTest):
                     self.agreed("live", KEYS + MORE, ABSENT)
                     self.assertEqual(self.read("live"), sealed[layout])
 
-    def test_how_many_were_new(self):
+    def test_both_count_the_same_new_keys(self):
         """The filter is so small that many keys are false positives."""
         for layout in LAYOUTS:
             for by in "c", "python":
@@ -110,7 +110,7 @@ class Results(CrossTest):
 
 
 class Counting(CrossTest):
-    def test_a_life_of_adds_and_removals(self):
+    def test_random_adds_and_removals_give_the_same_counters(self):
         """Both take turns on one file, and each works on a file of its own. In small filters, counters fill up."""
         for m, k in (1, 1), (1, 5), (3, 7), (60, 3), (997, 4):
             chosen = random.Random(m)
@@ -134,7 +134,7 @@ class Counting(CrossTest):
                 self.assertEqual(len({craft.body_of(self.read(name))
                                       for name in ("both", "c", "python")}), 1)
 
-    def test_a_removal_that_is_refused(self):
+    def test_both_refuse_to_remove_an_absent_key(self):
         for by, other in ("c", "python"), ("python", "c"):
             self.make(by, "live", "counting")
             self.add(other, "live", [*KEYS, b"twice", b"twice"])
@@ -149,7 +149,7 @@ class Counting(CrossTest):
             self.assertEqual((record["n"], record["ones"]), (0, 0))
             self.assertFalse(any(craft.body_of(self.read("live"))))
 
-    def test_a_position_that_is_hit_twice(self):
+    def test_counter_must_cover_repeated_positions_of_a_key(self):
         """A counter of 1 is not enough for a key that has two positions on it."""
         header = {"layout": 3, "m": 5, "k": 2}
         twice, once = (next(key for key in numbered(100) if len(set(
@@ -165,7 +165,7 @@ class Counting(CrossTest):
             self.remove(by, "live", [twice])
             self.agreed("live", [once])
 
-    def test_full_counters_stay(self):  # L6
+    def test_saturated_counters_stay_saturated(self):  # L6
         for by, other in ("c", "python"), ("python", "c"):
             self.make(by, "live", "counting", 101, 3)
             self.add(by, "live", [b"often"] * 14)
@@ -199,7 +199,7 @@ class Together(CrossTest):
         self.assertEqual((record["writers"], record["n"], record["boot_id"], record["flags"]),
                          (0, len(MORE), "00" * 16, 0))
 
-    def test_the_last_one_to_leave_is_the_python_one(self):  # L2
+    def test_python_marks_the_file_clean_if_it_leaves_last(self):  # L2
         by_python = self.joined()
         by_python.add(KEYS)
         by_c = self.adder(*MORE)
@@ -211,7 +211,7 @@ class Together(CrossTest):
         self.assertEqual((record["writers"], record["n"], record["boot_id"], record["flags"]),
                          (0, len(KEYS + MORE), "00" * 16, 0))
 
-    def test_each_sees_what_the_other_adds(self):
+    def test_readers_see_adds_of_the_other_implementation(self):
         reader = self.reader()
         by_c = self.start("bfquery", "live")
         for key in MORE[:5]:
@@ -227,7 +227,7 @@ class Together(CrossTest):
         self.assertTrue(reader.maybe(MORE[0]))
         self.assertFalse(reader.maybe(ABSENT[0]))
 
-    def test_python_seals_and_c_has_to_wait(self):
+    def test_c_is_refused_while_python_seals(self):
         writer = self.joined()
         writer.hold_writers(fcntl.F_WRLCK)
         before = self.read("live")
@@ -242,7 +242,7 @@ class Together(CrossTest):
         self.add("c", "live", [b"a"])
         self.assertEqual(self.agreed("live", [b"a"])["flags"], 0)
 
-    def test_python_has_joined_and_c_cannot_seal(self):
+    def test_c_cannot_seal_while_python_writes(self):
         writer = self.joined()
         writer.add(KEYS)
         message = self.trouble("bfseal", "live", changes=True)
@@ -253,7 +253,7 @@ class Together(CrossTest):
         self.assertEqual(self.read("live"), craft.make("counting", 30_000, 5, KEYS, capacity=1000,
                                                        fpr=0.01, key_kind="text"))
 
-    def test_c_has_joined_and_python_can_neither_seal_nor_add(self):
+    def test_python_cannot_seal_while_c_writes(self):
         by_c = self.adder(b"a")
         before = self.read("live")
         with self.assertRaises(Busy):
@@ -270,7 +270,7 @@ class Together(CrossTest):
         by_python.seal()
         self.assertEqual(self.agreed("live", [b"a", *KEYS])["n"], len(KEYS) + 1)
 
-    def test_a_crowd(self):
+    def test_concurrent_commits_do_not_overlap(self):
         """Commits of both implementations must not overlap while processes join and leave."""
         there = []
         for number in range(10):
@@ -290,7 +290,7 @@ class Together(CrossTest):
             self.assertEqual([record[field] for field in ("n", "writers", "flags", "boot_id")],
                              [len(there), 0, 0, "00" * 16])
 
-    def test_python_waits(self):
+    def test_python_waits_for_locks_of_c(self):
         """Byte 1 and byte 3 are locks for joining, byte 2 for removing."""
         self.add("c", "live", MORE)
         for byte, command, key in (1, "add", b"x"), (3, "add", b"y"), (2, "remove", MORE[0]):
@@ -308,7 +308,7 @@ class Together(CrossTest):
             self.assertEqual(process.wait(), 0)
             self.assertNotEqual(craft.body_of(self.read("live")), before)
 
-    def test_c_waits_for_bytes_that_python_holds(self):
+    def test_c_waits_for_locks_of_python(self):
         """Byte 1 is locked to join, byte 2 to remove, and one of bytes 64 to 127 to add exactly."""
         self.add("c", "live", MORE)
         byte = 64 + (xxh3(b"exact", 0) >> 58)
@@ -323,7 +323,7 @@ class Together(CrossTest):
             self.assertEqual(self.result(process)[0], 0)
             self.assertNotEqual(craft.body_of(self.read("live")), before)
 
-    def test_c_does_not_wait_for_bytes_that_do_not_concern_it(self):
+    def test_c_does_not_wait_for_unrelated_lock_bytes(self):
         file = self.file()
         others = [byte for byte in (2, *range(4, 128))
                   if byte != 64 + (xxh3(b"exact", 0) >> 58)]
@@ -332,7 +332,7 @@ class Together(CrossTest):
         self.output("bfadd", "-q", "--exact", "live", stdin=b"exact\n")
         self.agreed("live", [b"exact"])
 
-    def test_a_name_that_goes_to_another_file_while_one_joins(self):  # L4
+    def test_writer_joins_the_file_that_now_has_the_name(self):  # L4
         """The keys are added to the file that now has the name."""
         self.make("c", "other", "counting")
         with self.file().held(1):
@@ -369,7 +369,7 @@ class Program(CrossTest):
         self.assertIn(says, result.stderr.decode())
         return result.stdout
 
-    def test_the_writer_as_a_program(self):
+    def test_writer_works_as_a_program(self):
         words = ["--layout", "counting", "--m", 3000, "--k", 5, "--capacity", 100,
                  "--label", "text"]
         self.writer("create", "live", *words)

@@ -63,7 +63,7 @@ class Deaths(TroubleTest):
         else:
             self.end(self.adder(*KEYS, name=name))
 
-    def test_counts_that_are_lost(self):
+    def test_both_estimate_lost_counts(self):
         for victim, next_one in ("c", "python"), ("python", "c"):
             self.killed(victim, "live")
             record = self.agreed("live", KEYS, ABSENT)
@@ -80,8 +80,8 @@ class Deaths(TroubleTest):
             self.add(victim, "live", [b"one more"])
             self.assertEqual(self.agreed("live", KEYS + MORE)["n"], len(MORE) + 1)
 
-    def test_both_seal_it_alike(self):
-        """For the layouts whose estimate assumes independent positions."""
+    def test_both_seal_to_the_same_bytes(self):
+        """The estimate of these layouts assumes independent positions."""
         for layout in "classic", "counting":
             self.killed("c", "c", layout)
             self.write("python", self.read("c"))
@@ -89,7 +89,7 @@ class Deaths(TroubleTest):
                 self.seal(by, by)
             self.assertEqual(self.read("c"), self.read("python"))
 
-    def test_the_last_one_to_leave_notices(self):
+    def test_last_writer_to_leave_detects_killed_writers(self):
         for last in "c", "python":
             self.make("c", "live")
             by_python, by_c = self.joined(), self.adder(b"a")
@@ -105,7 +105,7 @@ class Deaths(TroubleTest):
             self.assertEqual((record["writers"], record["flags"], record["boot_id"]),
                              (0, 1, "00" * 16))
 
-    def test_unclean(self):
+    def test_both_refuse_an_unclean_file(self):
         self.make("c", "live")
         self.add("c", "live", KEYS)
         unclean = craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT})
@@ -123,7 +123,7 @@ class Deaths(TroubleTest):
                 self.seal(by, "live", accept_unclean=True)
                 self.assertEqual(self.agreed("live", KEYS)["flags"], 1)
 
-    def test_left_by_all_but_not_clean(self):
+    def test_file_left_by_all_writers_but_not_marked_clean_is_accepted(self):
         """Nothing is lost if the last writer to leave saw another process, which then did not join."""
         self.make("c", "live")
         self.add("c", "live", KEYS)
@@ -180,7 +180,7 @@ class Records(TroubleTest):
             seen.add(refused)
         self.assertGreaterEqual(seen, {None, "BLOOMFILE_ESTATE", "BLOOMFILE_EUNCLEAN"})
 
-    def test_records_that_cannot_be_used(self):
+    def test_both_refuse_unusable_records(self):
         older = 1 - self.in_force
         sequence = craft.field(self.image, "sequence", self.in_force)
         for error, rule, image in (
@@ -199,7 +199,7 @@ class Records(TroubleTest):
                 self.both_refuse("live", error, rule)
                 self.assertEqual(self.read("live"), image)
 
-    def test_counts_that_leave_their_range(self):  # L22
+    def test_both_clamp_counts_to_their_range(self):  # L22
         for by in "c", "python":
             self.write("live", craft.edit(self.image, record={"n": 2**64 - 3, "ones": 29_990}))
             self.add(by, "live", MORE)
@@ -214,7 +214,7 @@ class Records(TroubleTest):
             record = LiveImage(self.read("live"), "live").record
             self.assertEqual((record["n"], record["ones"]), (0, 0))
 
-    def test_the_end_of_the_sequences(self):
+    def test_both_fail_at_the_last_sequence(self):
         image = craft.edit(self.image, record={"sequence": LIVE_SEQUENCES_END},
                            records=[self.in_force])
         self.write("live", image)
@@ -224,7 +224,7 @@ class Records(TroubleTest):
             self.joined()
         self.assertEqual(self.read("live"), image)
 
-    def test_a_feature_that_writers_must_know(self):
+    def test_unknown_ro_compat_bit_is_refused_by_writers(self):
         image = craft.edit(self.image, header={"ro_compat": 1 << 9})
         self.write("live", image)
         self.agreed("live", KEYS)
@@ -249,7 +249,7 @@ class Records(TroubleTest):
                 self.assertEqual(report["error"], "BLOOMFILE_EBODY" if differ else None)
                 self.both_refuse_to_seal("live", "EBODY", changes=True)
 
-    def test_bits_that_were_counted_are_asked_for(self):
+    def test_body_with_fewer_bits_than_counted_is_not_sealed(self):
         """Also after a writer was killed and another writer joined. An accepted loss is not an error."""
         for layout in "blocked", "classic":
             self.make("c", "live", layout, 512 * 60)
@@ -297,7 +297,7 @@ class UnfinishedSeals(TroubleTest):
             self.assertEqual(self.read("live")[4096:], sealed[4096:])
             self.agreed("live", KEYS, ABSENT)
 
-    def test_after_each_step(self):
+    def test_seal_is_completed_after_each_step(self):
         for layout in "blocked", "classic", "counting":
             self.make("c", "live", layout, 30_720)
             self.add("c", "live", KEYS)
@@ -316,7 +316,7 @@ class UnfinishedSeals(TroubleTest):
                         self.check(sealed, image)
             self.assertEqual(states, ["live"] * 2 + ["sealed"] * 4)
 
-    def test_torn_records(self):
+    def test_torn_records_of_a_seal_are_completed(self):
         self.make("python", "live")
         self.add("python", "live", KEYS)
         before = self.read("live")
@@ -332,7 +332,7 @@ class UnfinishedSeals(TroubleTest):
                 + sealed[last + 1024:]
             self.check(sealed, torn)
 
-    def test_what_is_not_an_unfinished_seal(self):
+    def test_other_records_are_not_an_unfinished_seal(self):
         self.make("c", "live")
         self.add("c", "live", KEYS)
         before = self.read("live")
@@ -351,7 +351,7 @@ class UnfinishedSeals(TroubleTest):
 
 
 class Poison(TroubleTest):
-    def test_by_python(self):
+    def test_poison_written_by_python_is_seen_by_c(self):
         self.make("c", "live")
         self.add("c", "live", KEYS)
         reader, adder = self.start("bfquery", "live"), self.adder(b"a")
@@ -365,7 +365,7 @@ class Poison(TroubleTest):
         self.both_refuse_to_seal("live", "EPOISONED rule V35")
 
     @unittest.skipIf(SANITIZED, "a library cannot be put before the sanitizer's")
-    def test_by_c(self):
+    def test_poison_written_by_c_is_seen_by_python(self):
         self.make("python", "live")
         self.add("python", "live", KEYS)
         reader, writer = self.reader(), self.joined()
@@ -381,7 +381,7 @@ class Poison(TroubleTest):
         self.assertEqual(self.read("live"), before)
 
     @unittest.skipIf(SANITIZED, "a library cannot be put before the sanitizer's")
-    def test_both_fail_alike(self):
+    def test_both_leave_the_same_file_after_a_failed_sync(self):
         """The disk fails at each sync in the life of a writer, and of a sealer."""
         self.make("c", "live")
         self.add("c", "live", KEYS)

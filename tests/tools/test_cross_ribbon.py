@@ -85,7 +85,7 @@ class CrossRibbon(ToolTest):
                 maybes = sum(image.solution_has(chosen.getrandbits(64)) for _ in range(tries))
                 self.assertLess(abs(maybes - tries * told), 4 * (tries * told)**0.5 + 1)
 
-    def test_flipped_bits(self):
+    def test_flipped_bits_are_detected_by_both(self):
         for embedded in False, True:
             image, chosen = shaped(11, embedded), random.Random(22)
             H, end = craft.header_size(image), len(image)
@@ -95,7 +95,7 @@ class CrossRibbon(ToolTest):
                 with self.subTest(place=place, embedded=embedded):
                     self.assertIsNotNone(self.both_say(craft.flip(image, place, chosen.randrange(8))))
 
-    def test_heads_that_no_writer_makes(self):
+    def test_both_agree_on_heads_that_writers_never_make(self):
         """Their checksums are valid."""
         image = shaped(10, True)
         body = craft.body_of(image)
@@ -117,7 +117,7 @@ class CrossRibbon(ToolTest):
                 changed = craft.struct.pack("<II", head, other) + body[8:]
                 self.assertEqual(self.both_say(with_ones(image, changed, n=n)), expected)
 
-    def test_words_that_no_rule_checks(self):
+    def test_unchecked_words_are_ignored_by_both(self):
         """The words after the last column, and those of a page without a solution."""
         for number, first in (12, 4088), (3, 12):
             image = shaped(number, True)
@@ -126,7 +126,7 @@ class CrossRibbon(ToolTest):
             body[first:first + 8] = b"\xa5" * 8
             self.assertIsNone(self.both_say(with_ones(image, body)))
 
-    def test_what_needs_the_keys_is_refused_by_both(self):
+    def test_operations_that_need_the_keys_are_refused_by_both(self):
         """Both refuse sound and damaged filters. Only a copy can be made."""
         image = shaped(1, True)
         for source in image, craft.flip(image, 550):

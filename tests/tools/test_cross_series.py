@@ -134,7 +134,7 @@ def opened_or_none(data):
 
 
 class Growing(SeriesTest):
-    def test_from_hand_to_hand(self):
+    def test_implementations_take_turns_on_one_series(self):
         """The two implementations take turns to make, fill, follow and seal layers."""
         keys = numbered(400)
         for layout in "blocked", "classic":
@@ -153,7 +153,7 @@ class Growing(SeriesTest):
                 for i, rate in enumerate(rates):
                     self.assertAlmostEqual(rate, 0.001 / 8 * (7 / 8) ** i, 12)
 
-    def test_no_layer_has_more_keys_than_it_was_made_for(self):
+    def test_no_layer_exceeds_its_capacity(self):
         for by in HANDS:
             self.make(by, capacity=1000)
             self.add(by, numbered(5000))
@@ -161,7 +161,7 @@ class Growing(SeriesTest):
                 self.assertLessEqual(image.record["n"], image.header["capacity"] * 1.01)
                 self.assertGreaterEqual(image.record["n"], image.header["capacity"] * 0.9)
 
-    def test_a_key_is_new_once(self):
+    def test_key_is_new_only_once(self):
         keys = numbered(150)
         for by, other in (HANDS, HANDS[::-1]):
             self.make(by)
@@ -170,7 +170,7 @@ class Growing(SeriesTest):
             self.add(other, keys + keys)
             self.assertEqual([image.record["n"] for image in self.check(keys)], before)
 
-    def test_one_that_was_killed_before_it_marked(self):
+    def test_layer_without_a_successor_mark_is_followed(self):
         """Two layers without the mark of a successor: lookups use both, and the next writer sets the mark."""
         keys = numbered(50)
         for by in HANDS:
@@ -185,7 +185,7 @@ class Growing(SeriesTest):
             images = self.check([*keys, b"the next"])
             self.assertEqual([image.record["n"] for image in images], [50, 1])
 
-    def test_readers_that_are_open_see_new_layers(self):
+    def test_open_readers_see_new_layers(self):
         keys = numbered(300)
         for by in HANDS:
             self.make("c")
@@ -199,7 +199,7 @@ class Growing(SeriesTest):
             self.assertFalse(reader.maybe(ABSENT[0]))
             self.assertEqual(self.result(by_c, lines(*keys)), (0, lines(*keys), b""))
 
-    def test_writers_that_are_open_go_on_to_new_layers(self):
+    def test_open_writers_continue_in_new_layers(self):
         """A C writer has joined the first layer while a Python writer makes the next layers."""
         self.make("c", capacity=100)
         by_c = self.start("bfadd", "live")
@@ -214,7 +214,7 @@ class Growing(SeriesTest):
         images = self.check([b"first of c", b"by python", *numbered(50)])
         self.assertEqual([image.record["n"] for image in images], [1, 51])
 
-    def test_a_crowd(self):
+    def test_concurrent_writers_grow_one_series(self):
         """C writers grow the series at the same time, while Python reads it."""
         self.make("c", capacity=50)
         keys = [numbered(600, f"{number} ") for number in range(4)]
@@ -235,7 +235,7 @@ class Growing(SeriesTest):
 
 
 class Forgetting(SeriesTest):
-    def test_from_hand_to_hand(self):
+    def test_implementations_take_turns_on_one_ring(self):
         keys = numbered(400)
         for generations in 2, 3:
             for maker in HANDS:
@@ -254,7 +254,7 @@ class Forgetting(SeriesTest):
                 self.assertEqual({image.header["capacity"] for image in images}, {20})
                 self.assertEqual(len({(image.header["m"], image.header["k"]) for image in images}), 1)
 
-    def test_one_that_was_killed_before_it_marked(self):
+    def test_generation_without_a_successor_mark_is_followed(self):
         for by in HANDS:
             for made in 0, 45:
                 keys = numbered(made)
@@ -269,7 +269,7 @@ class Forgetting(SeriesTest):
                 images = self.check([b"the next"])
                 self.assertEqual(images[-1].header["layer"], newest + 1)
 
-    def test_readers_that_are_open_see_new_generations(self):  # S7
+    def test_open_readers_see_new_generations(self):  # S7
         keys = numbered(300)
         for by in HANDS:
             self.make("c", generations=3)
@@ -283,7 +283,7 @@ class Forgetting(SeriesTest):
             self.result(by_c)
 
 
-    def test_generations_that_ended_meanwhile(self):
+    def test_both_make_the_generations_of_elapsed_periods(self):
         """Both make the same number of generations and agree when each began."""
         hour, now = 3600, int(time.time())
         for generations in 2, 3:
@@ -325,14 +325,14 @@ class Sealed(SeriesTest):
                         self.output("bfquery", "--verify", "-q", "by-c", stdin=lines(*keys[:1]),
                                     status=0 if 0 < count < 60 or count and not generations else 1)
 
-    def test_made_by_python_from_keys(self):
+    def test_sealed_series_made_by_python_is_read(self):
         for layout in "blocked", "classic":
             files = craft_series.live(craft_series.header(layout), numbered(200))
             self.write("made", craft_series.sealed(files))
             self.assertEqual(self.answers(numbered(200), "made"), numbered(200))
             self.answers(ABSENT, "made")
 
-    def test_it_may_be_anywhere_in_a_larger_file(self):
+    def test_sealed_series_inside_a_larger_file_is_read(self):
         image = craft_series.sealed(craft_series.live(craft_series.header(), numbered(40)))
         self.write("larger", b"before " + image + b" behind")
         path = self.path("larger")
@@ -357,7 +357,7 @@ class Trouble(SeriesTest):
         name = slot_path(self.path(), number).name
         self.write(name, craft.edit(self.before[name], record=record))
 
-    def test_files_that_are_missing(self):
+    def test_missing_files_are_refused(self):
         for missing, error in (("live.1", "EMISSINGLAYER"), ("live.2", "EMISSINGLAYER")):
             self.path(missing).unlink()
             self.check_refused(error)
@@ -368,7 +368,7 @@ class Trouble(SeriesTest):
         with self.assertRaises(FileNotFoundError):
             LiveSeries(self.path())
 
-    def test_a_layer_is_not_opened_by_its_own_name(self):  # V39
+    def test_layer_cannot_be_opened_by_its_own_name(self):  # V39
         self.check_refused("ESERIES", "live.1")
         self.check_refused("ESERIES", "live.2")
         for name in "live", "live.1":
@@ -376,7 +376,7 @@ class Trouble(SeriesTest):
                 with self.assertRaisesRegex(ValueError, "EISSERIES"):
                     refused(self.path(name))
 
-    def test_files_that_do_not_belong_there(self):
+    def test_foreign_files_are_refused(self):
         self.make("c", "other")
         self.add("c", numbered(100), "other")
         for foreign in self.read("other.1"), self.before["live.2"], \
@@ -389,14 +389,14 @@ class Trouble(SeriesTest):
         self.write("live.3", b"some text that is no filter\n" * 40)
         self.check_refused("EMAGIC")
 
-    def test_a_next_file_that_does_not_belong_there_when_a_series_is_made(self):
+    def test_foreign_next_file_prevents_the_creation(self):
         self.path("live").unlink()
         for how in ["--grow"], ["--generations", "3", "--every", "10"]:
             self.trouble("bfcreate", "--live", *how, "-n", 20, "live")
         with self.assertRaisesRegex(ValueError, "would be taken for a layer"):
             spec_series.create(self.path(), craft_series.header())
 
-    def test_a_next_file_that_does_not_belong_there_when_a_layer_is_full(self):
+    def test_foreign_next_file_stops_the_growth(self):
         """The file is not overwritten, and keys added before are not lost."""
         foreign = craft.edit(self.before["live.2"], header={"series": 1, "layer": 3})
         for data in foreign, craft.make("blocked", 512, 6), b"text", b"":
@@ -416,7 +416,7 @@ class Trouble(SeriesTest):
             for name, image in self.before.items():
                 self.write(name, image)
 
-    def test_a_ring_in_which_something_else_has_the_next_place(self):
+    def test_foreign_file_in_the_next_place_of_a_ring_stops_it(self):
         for data in b"text", craft.make("blocked", 512, 6):
             for by in HANDS:
                 self.make("c", "ring", generations=2)
@@ -437,7 +437,7 @@ class Trouble(SeriesTest):
                     writer.leave()
                 self.assertEqual(self.read("ring"), data)
 
-    def test_unclean(self):  # S4, S11
+    def test_both_refuse_an_unclean_layer(self):  # S4, S11
         for number in range(3):
             self.change(number, boot_id=OTHER_BOOT)
             self.check_refused("EUNCLEAN")
@@ -466,7 +466,7 @@ class Trouble(SeriesTest):
                 spec_series.seal(self.path(), self.path("sealed"))
             self.assertFalse(self.path("sealed").exists())
 
-    def test_a_writer_that_was_killed(self):
+    def test_killed_writer_loses_no_key(self):
         """Nothing is lost, and the next writer leaves all layers clean."""
         for by in HANDS:
             writer = self.writer()
@@ -478,7 +478,7 @@ class Trouble(SeriesTest):
             self.assertFalse(any(any(image.record["boot_id"]) for image in self.images()))
             self.answers([*numbered(100), *numbered(30, "more "), *numbered(100, "and "), b"a"])
 
-    def test_poisoned(self):
+    def test_poisoned_layer_makes_the_series_unusable(self):
         """One poisoned layer makes the series unusable, even for processes that have it open. The mark stays."""
         for number in range(3):
             reader, by_c = self.reader(), self.start("bfquery", "live")
@@ -505,7 +505,7 @@ class Trouble(SeriesTest):
                 self.path(name).unlink()
                 self.write(name, image)
 
-    def test_a_further_layer_that_cannot_be_opened(self):
+    def test_layer_that_cannot_be_opened_makes_readers_answer_maybe(self):
         """A reader that has the other layers open answers maybe to every key."""
         reader, by_c = self.reader(), self.start("bfquery", "live")
         self.feed(by_c, b"key 1")
@@ -520,7 +520,7 @@ class Trouble(SeriesTest):
         self.assertEqual((status, out), (2, lines(ABSENT[0])))
         self.check_message("bfquery", message, "live")
 
-    def test_what_only_one_filter_can_do(self):
+    def test_operations_on_single_filters_are_refused(self):
         words = self.words("EISSERIES")
         self.seal("c")
         self.write("plain", craft.make("blocked", 512, 6))
@@ -545,7 +545,7 @@ class Program(SeriesTest):
         self.assertIn(says, result.stderr.decode())
         return result.stdout
 
-    def test_it_works(self):
+    def test_series_program_creates_adds_and_seals(self):
         self.program("create", "live", status=2, says="--grow")
         self.program("create", "live", "--grow", "--capacity", 10)
         self.program("create", "live", "--grow", status=2, says="exists")

@@ -59,14 +59,14 @@ class SizesTest(unittest.TestCase):
             self.assert_rate(theirs[2], spec_sizes.rate(layout, n, *ours), what)
         return ours
 
-    def test_both_give_the_rates_of_the_vectors(self):
+    def test_both_match_the_rate_vectors(self):
         with Library() as library:
             for layout, pairs, (answer,) in vectors("rate"):
                 n, m, k = (int(pairs[name]) for name in ("n", "m", "k"))
                 self.assert_rate(library.size(layout, n, m=m, k=k)[2], float(answer), pairs)
                 self.assert_rate(spec_sizes.rate(layout, n, m, k), float(answer), pairs)
 
-    def test_both_choose_the_sizes_of_the_vectors(self):
+    def test_both_match_the_size_vectors(self):
         with Library() as library:
             for layout, pairs, answer in vectors("size"):
                 n, fpr = int(pairs["n"]), float(pairs.get("fpr", 0))
@@ -75,7 +75,7 @@ class SizesTest(unittest.TestCase):
                     size = spec_sizes.size(layout, n, fpr, whole_pages=True)
                 self.assertEqual(list(size), [int(number) for number in answer], pairs)
 
-    def test_from_the_sizes_in_the_page_of_layouts_single_filters_scatter_by_a_tenth(self):
+    def test_rates_at_the_documented_sizes_scatter_by_a_tenth(self):
         text = (SOURCE_ROOT / "doc" / "layouts.md").read_text()
         rows = re.findall(r"^\| ([\d.]+%|10\^-\d) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
         self.assertEqual(len(rows), 6)
@@ -86,7 +86,7 @@ class SizesTest(unittest.TestCase):
                     spread = library.size(layout, int(count.replace(",", "")), p=p)[3]
                     self.assertTrue(0.05 < spread < 0.107, (p, layout, spread))
 
-    def test_the_manual_page_of_bfinspect_has_the_limit_of_its_verdict(self):
+    def test_manual_of_bfinspect_states_the_limit_of_its_verdict(self):
         text = (SOURCE_ROOT / "man" / "bfinspect.1").read_text()
         [(spread, limit)] = re.findall(r"For 100,000 keys at 1e-9 it is ([\d.]+), and the limit is ([\d.]+) times", text)
         with Library() as library:
@@ -94,7 +94,7 @@ class SizesTest(unittest.TestCase):
         self.assertEqual(f"{s:.2f}", spread)
         self.assertEqual(f"{1.1 * math.exp(4 * math.sqrt(math.log1p(s * s))):.1f}", limit)
 
-    def test_both_choose_the_same_sizes_by_chance(self):
+    def test_both_choose_the_same_sizes_for_random_parameters(self):
         source = random.Random(int(os.environ.get("SEED", 1)))
         with Library() as library:
             for _ in range(CASES):
@@ -104,7 +104,7 @@ class SizesTest(unittest.TestCase):
                                  k=0 if layout == "ribbon" else source.choice([0, source.randint(1, 64)]))
                 self.assert_size(library, layout, n, m=1 + int(2 ** (source.random() * 60)))
 
-    def test_both_choose_the_same_k_where_rates_vanish(self):
+    def test_both_choose_the_same_k_for_vanishing_rates(self):
         """Below n / 2^64 many values of k have nearly the same rate, which a few crowded blocks determine."""
         source = random.Random(int(os.environ.get("SEED", 1)))
         with Library() as library:

@@ -118,7 +118,7 @@ class CrossSlice(ToolTest):
         result = self.run_tool("bfinspect", "--report", "-", "--verify", *names)
         return [json.loads(report)["error"] for report in result.stdout.splitlines()]
 
-    def test_the_same_bytes_answers_and_wholes(self):
+    def test_both_make_the_same_slices_answers_and_wholes(self):
         for header, keys, count in shapes():
             with self.subTest(blocks=header["m"] // 512, k=header["k"], slices=count, n=len(keys)):
                 by_python = [image_of(spec_slice.cut(header, i, count), keys) for i in range(count)]
@@ -133,7 +133,7 @@ class CrossSlice(ToolTest):
                 self.assertEqual(whole, image_of(header, keys))
                 self.assertEqual(self.joined(by_python), whole)
 
-    def test_cuts_that_no_program_makes(self):
+    def test_both_agree_on_cuts_that_programs_never_make(self):
         for header, keys, _ in shapes():
             pages = -(-header["m"] // 512 // 64)
             ends = sorted(self.chosen.sample(range(1, pages), self.chosen.randint(0, pages - 1)))
@@ -144,7 +144,7 @@ class CrossSlice(ToolTest):
                 self.answers(self.chosen.choice(images), keys + ABSENT)
                 self.assertEqual(self.joined(images), image_of(header, keys))
 
-    def test_fields_that_both_ignore(self):
+    def test_unknown_fields_are_ignored_by_both(self):
         """Unknown bits, reserved bytes, unspecified kinds of keys."""
         header = whole_header(150, 7, capacity=400, key_kind=0)
         images = [image_of(spec_slice.cut(header, i, 3), numbered(400)) for i in range(3)]
@@ -156,7 +156,7 @@ class CrossSlice(ToolTest):
                 self.assertEqual(self.joined([*images[:number % 3], other,
                                               *images[number % 3 + 1:]]), whole)
 
-    def test_numbers_of_keys(self):
+    def test_joined_slices_record_the_sum_of_their_keys(self):
         """The whole records their sum. It is an estimate if one of them is, or if the sum does not fit."""
         header = whole_header(150, 7, capacity=400)
         images = [image_of(spec_slice.cut(header, i, 3), numbered(400)) for i in range(3)]
@@ -191,7 +191,7 @@ class CrossSlice(ToolTest):
                 else:
                     self.assertEqual(made, "BLOOMFILE_EINCOMPLETE")
 
-    def test_slices_that_make_no_whole(self):
+    def test_incomplete_slices_are_refused_by_both(self):
         header = whole_header(4 * 64 + 9, 6, capacity=400, label=b"one", fpr=1)
         keys = numbered(300)
         images = [image_of(spec_slice.cut(header, i, 5), keys) for i in range(5)]
@@ -229,7 +229,7 @@ class CrossSlice(ToolTest):
             damaged[i] = craft.edit(images[i], record={"ones": craft.field(images[i], "ones", 0) + 1})
             self.assertEqual(self.joined(damaged), "BLOOMFILE_EBODY")
 
-    def test_headers_of_all_kinds(self):
+    def test_both_give_the_same_error_for_extreme_headers(self):
         """Numbers near the bounds in any fields: both give the same error, or the same answers."""
         header = whole_header(3 * 64 + 9, 5, capacity=400)
         images = [image_of(spec_slice.cut(header, i, 4), numbered(200)) for i in range(4)]
@@ -250,7 +250,7 @@ class CrossSlice(ToolTest):
             if error is None:
                 self.answers(image, numbered(50) + ABSENT)
 
-    def test_flipped_bits(self):
+    def test_flipped_bits_are_detected_by_both(self):
         header = whole_header(64 + 9, 5, capacity=400)
         for image in (image_of(spec_slice.cut(header, i, 2), numbered(200)) for i in range(2)):
             places = [0, 24, 240, 255, 256, 2047, 2048, 4096, 8191, 8192, len(image) - 1]
@@ -262,7 +262,7 @@ class CrossSlice(ToolTest):
                 if error == "BLOOMFILE_EPAGE":
                     self.answers(damaged, numbered(200) + ABSENT)
 
-    def test_copies_and_patches(self):
+    def test_copies_and_patches_are_equal(self):
         header = whole_header(150, 7, capacity=400, label=b"one")
         for i in range(3):
             old, new = (image_of(spec_slice.cut({**header, "label": label}, i, 3), keys)
@@ -284,7 +284,7 @@ class CrossSlice(ToolTest):
                 self.assertEqual(spec_patch.apply(craft.Image(self.read(base), base), patch),
                                  self.read(result))
 
-    def test_a_patch_leads_to_no_other_slice(self):
+    def test_patch_to_another_slice_is_refused(self):
         """A patch does not lead to a slice of equal m, or to a whole filter."""
         header = whole_header(192, 7, capacity=400)
         first, second = (image_of(spec_slice.cut(header, i, 3), numbered(300)) for i in range(2))
@@ -298,7 +298,7 @@ class CrossSlice(ToolTest):
                 spec_patch.make(craft.Image(base, "base"), craft.Image(result, "result"))
             self.trouble("bfdelta", "base", "result", "patch")
 
-    def test_what_needs_a_whole_is_refused_by_both(self):
+    def test_operations_on_whole_filters_are_refused_by_both(self):
         """Sound or damaged. A slice that covers its whole filter is refused too."""
         header = whole_header(64, 7, capacity=400)
         image = image_of(spec_slice.cut(header, 0, 1), numbered(300))
@@ -314,7 +314,7 @@ class CrossSlice(ToolTest):
                         getattr(spec_reader, command)(None, *map(str, words[1:]), *(
                             self.folder / name for name in names))
 
-    def test_every_refused_file_is_refused_when_joining(self):
+    def test_every_refused_slice_is_refused_when_joining(self):
         """Also together with the two slices that would complete the filter."""
         names = sorted(path for path in REFUSED.glob("*slice*.bloom"))
         self.assertGreater(len(names), 30)

@@ -18,7 +18,7 @@ class CutOff(ToolTest):
     def refused(self, *words, names=("good",), **options):
         return self.trouble("bfcreate", "-f", *words, names=names, **options)
 
-    def test_a_broken_archive_replaces_nothing_with_min_keys(self):
+    def test_min_keys_refuses_the_output_of_a_broken_archive(self):
         packed = gzip.compress(lines(*KEYS))
         self.write("keys.gz", packed[:len(packed) // 3])
         before = self.snapshot()
@@ -32,7 +32,7 @@ class CutOff(ToolTest):
                 self.assertRegex(result.stderr.decode(), r"^bfcreate: cannot create good: \d+ "
                                  r"different keys, fewer than the 9000 of --min-keys \(did the program that writes the keys fail\?\)\n$")
 
-    def test_min_keys_counts_different_ones(self):
+    def test_min_keys_counts_distinct_keys(self):
         for number, keys in (3, ["a", "b"]), (3, ["a", "b", "a", "b"]), (1, []), (10_001, KEYS):
             message = self.refused("--min-keys", number, "good", stdin=lines(*keys))
             self.assertIn(f"{len(set(keys))} different key", message)
@@ -42,7 +42,7 @@ class CutOff(ToolTest):
         self.output("bfcreate", "-f", "--min-keys", 3, "good", stdin=lines("a", "b", "c", "a"))
         self.output("bfcreate", "-f", "--min-keys", 10_000, "good", stdin=lines(*KEYS, *KEYS))
 
-    def test_no_keys_replace_no_filter_that_has_some(self):
+    def test_filter_with_keys_is_not_replaced_by_an_empty_filter(self):
         for words in [], ["-q"], ["-n", 1000]:
             message = self.refused(*words, "good", stdin=b"")
             self.assertIn("the input has no keys", message)
@@ -52,7 +52,7 @@ class CutOff(ToolTest):
         self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty filter replaces another
         self.output("bfcreate", "-q", "new", says=b"bfcreate: new" + says)
 
-    def test_nor_what_is_not_known_to_be_empty(self):
+    def test_filter_that_may_have_keys_is_not_replaced_by_an_empty_filter(self):
         whole = self.read("good")
         self.create_live("-n", 100)
         self.output("bfadd", "-q", "live", stdin=b"a\n")
@@ -66,7 +66,7 @@ class CutOff(ToolTest):
         for name in "no bytes", "empty live":
             self.output("bfcreate", "-f", "-q", "--allow-empty", name)
 
-    def test_live_filters_are_empty_on_purpose(self):
+    def test_min_keys_and_allow_empty_are_refused_with_live(self):
         self.create_live("-f", "-n", 100, name="good")
         for option in ["--min-keys", "1"], ["--allow-empty"]:
             self.assertIn("--live", self.refused("--live", "-n", 100, *option, "good",

@@ -44,7 +44,7 @@ class DamageTest(ToolTest):
 
 
 class FlippedBits(DamageTest):
-    def test_every_bit_of_the_header(self):
+    def test_every_flipped_bit_of_the_header_is_refused(self):
         places = [(offset, bit) for offset in range(512) for bit in range(8)]
         images = [craft.flip(self.image, *place) for place in places]
         for place, report in zip(places, self.reports(images)):
@@ -53,7 +53,7 @@ class FlippedBits(DamageTest):
             flips = [(flip["offset"], flip["bit"]) for flip in report["flipped_bits"]]
             self.assertEqual(flips, [place])
 
-    def test_names_of_the_fields_of_flipped_bits(self):
+    def test_field_of_a_flipped_bit_is_named(self):
         record = craft.RECORD.keys() - {"identity"}  # only images in file form have it
         for slot, fields in (None, craft.HEADER), (0, record), (1, record):
             for name in fields:
@@ -65,7 +65,7 @@ class FlippedBits(DamageTest):
                     self.assertEqual(flip["field"], expected)
                     self.assertIn(expected, report["verdict"])
 
-    def test_some_bits_of_a_header_in_file_form(self):
+    def test_flipped_bits_of_a_file_header_are_refused(self):
         image = (GOLDEN / "blocked-label-tag.bloom").read_bytes()
         chosen = random.Random(4)
         places = [(chosen.randrange(4096), chosen.randrange(8)) for _ in range(300)]
@@ -75,7 +75,7 @@ class FlippedBits(DamageTest):
             flip, = report["flipped_bits"]
             self.assertEqual((flip["offset"], flip["bit"]), place)
 
-    def test_every_bit_of_the_body_and_its_checksum(self):
+    def test_every_flipped_bit_of_the_body_is_detected(self):
         places = [(offset, bit) for offset in range(512, 580) for bit in range(8)]
         images = [craft.flip(self.image, *place) for place in places]
         for place, report in zip(places, self.reports(images, "--verify")):
@@ -83,7 +83,7 @@ class FlippedBits(DamageTest):
             self.assertEqual((report["verified"], report["bad_pages"]), (False, 1))
             self.assertEqual(report["faults"][-1]["page"], 0)
 
-    def test_members_are_never_denied(self):
+    def test_keys_of_a_damaged_filter_are_found(self):
         chosen = random.Random(5)
         places = [(offset, bit) for offset in range(512, 580) for bit in range(8)]
         for place in chosen.sample(places, 60 if SANITIZED else 300):
@@ -91,7 +91,7 @@ class FlippedBits(DamageTest):
             result = self.run_tool("bfquery", "bad", stdin=lines(*KEYS))
             self.assertEqual((result.returncode, result.stdout), (2, lines(*KEYS)), place)
 
-    def test_several_bits(self):
+    def test_several_flipped_bits_are_detected(self):
         chosen = random.Random(6)
         images = []
         for _ in range(400):
@@ -104,13 +104,13 @@ class FlippedBits(DamageTest):
 
 
 class Lengths(DamageTest):
-    def test_every_truncation(self):
+    def test_every_truncation_is_refused(self):
         images = [self.image[:size] for size in range(len(self.image))]
         for size, report in enumerate(self.reports(images)):
             error = "BLOOMFILE_ETRUNCATED" if size else "BLOOMFILE_EEMPTY"
             self.assertEqual((report["error"], report["size"]), (error, size))
 
-    def test_truncations_in_file_form(self):
+    def test_truncations_of_the_file_form_are_refused(self):
         image = (GOLDEN / "classic-m480833.bloom").read_bytes()
         sizes = [1, 4095, 4096, 4097, 8191, 8192, len(image) - 60, len(image) - 4, len(image) - 1]
         for size, report in zip(sizes, self.reports([image[:size] for size in sizes])):
@@ -118,7 +118,7 @@ class Lengths(DamageTest):
             if size >= 4096:
                 self.assertIn(f"{len(image) - size} of {len(image)} bytes", report["verdict"])
 
-    def test_extra_bytes(self):
+    def test_extra_bytes_are_refused(self):
         extra = [b"\0", b"\n", b"\xff" * 3, bytes(4096), self.image]
         for more, report in zip(extra, self.reports([self.image + more for more in extra])):
             self.assertEqual(report["error"], "BLOOMFILE_ETRAILING")
@@ -126,7 +126,7 @@ class Lengths(DamageTest):
 
 
 class Fields(DamageTest):
-    def test_a_wrong_field_is_named(self):
+    def test_wrong_field_is_named(self):
         cases = [(name, value) for name, values in WRONG_VALUES.items() for value in values]
         images = [craft.edit(self.image, header={name: value}) for name, value in cases]
         for (name, value), report in zip(cases, self.reports(images)):
@@ -136,7 +136,7 @@ class Fields(DamageTest):
                 self.assertEqual((fault["field"], fault["offset"]), (name, offset))
                 self.assertEqual(report["error"], fault["error"])
 
-    def test_several_wrong_fields_are_all_named(self):
+    def test_all_wrong_fields_are_named(self):
         image = craft.edit(self.image, header={"k": 0, "capacity": 0, "fpr": 2**63, "label": b"\1"})
         report, = self.reports([image])
         self.assertEqual([fault["field"] for fault in report["faults"]],
@@ -147,7 +147,7 @@ class Fields(DamageTest):
             self.assertRegex(page, rf"(?m)^ +! +\d+  {name} ")
         self.assertRegex(page, r"(?m)^ +48  m +100$")
 
-    def test_a_wrong_record_is_named(self):
+    def test_wrong_record_is_named(self):
         cases = [({"state": 9}, [0, 1], "record 0"), ({"n": 5}, [1], "record 1"),
                  ({"ones": 101}, [0, 1], "record 0"), ({"record_crc": 1}, [0], "record 0"),
                  ({"record_crc": 1}, [1], "record 1"), ({"header_crc": 1}, [1], "record 1")]
@@ -156,7 +156,7 @@ class Fields(DamageTest):
         for (record, _, name), report in zip(cases, self.reports(images)):
             self.assertEqual(report["faults"][0]["field"], name, record)
 
-    def test_values_are_shown_right_or_wrong(self):
+    def test_valid_and_invalid_values_are_shown(self):
         report, = self.reports([craft.edit(self.image, header={"k": 2**31, "layout": 77, "m": 3},
                                            checksums=False)])
         self.assertEqual([report["header"][name] for name in ("k", "m", "capacity")],
@@ -164,13 +164,13 @@ class Fields(DamageTest):
         self.assertIn("77", report["header"]["layout"])
         self.assertEqual(report["records"][1]["n"], 3)
 
-    def test_as_far_as_there_are_bytes(self):
+    def test_fields_are_shown_up_to_the_end_of_the_file(self):
         report, = self.reports([self.image[:60]])
         self.assertIn("m", report["header"])
         self.assertNotIn("self_test", report["header"])
         self.assertEqual(report["records"], [])
 
-    def test_noise(self):
+    def test_random_bytes_are_refused(self):
         chosen = random.Random(7)
         images = [chosen.randbytes(chosen.randrange(1, 6000)) for _ in range(200)]
         images += [self.image[:16] + chosen.randbytes(564) for _ in range(100)]
@@ -183,7 +183,7 @@ class Fields(DamageTest):
                 page = self.run_tool("bfinspect", "-H", str(number), locale=locale).stdout
                 self.assertNotRegex(page, rb"[\x00-\x09\x0b-\x1f\x7f]")
 
-    def test_pages_of_damaged_headers(self):
+    def test_report_of_a_damaged_header_has_no_control_characters(self):
         for row in table(REFUSED / "index.tsv"):
             for locale in "C", "C.UTF-8":
                 page = self.run_tool("bfinspect", "-H", REFUSED / row["file"], locale=locale).stdout

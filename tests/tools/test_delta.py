@@ -57,7 +57,7 @@ class DeltaTest(ToolTest):
 
 
 class Patches(DeltaTest):
-    def test_two_copies_of_a_series_that_grows(self):
+    def test_copies_of_a_growing_series_are_patched(self):
         self.output("bfcreate", "-q", "--live", "--grow", "-n", 200, "live")
         for name, keys in (("old", KEYS[:700]), ("new", KEYS[:1300])):
             self.output("bfadd", "-q", "live", stdin=lines(*keys))
@@ -77,7 +77,7 @@ class Patches(DeltaTest):
         self.output("bfseal", "-q", "-f", "live", "new")
         self.assertIn("their layers differ", self.trouble("bfdelta", "old", "new", "more"))
 
-    def test_both_implementations_make_and_apply_the_same(self):
+    def test_both_implementations_make_and_apply_the_same_patches(self):
         """Few changes and many. Keys are added, removed, or all replaced."""
         for layout in LAYOUTS:
             bits = 512 * 50 if layout == "blocked" else 12347
@@ -96,11 +96,11 @@ class Patches(DeltaTest):
                     self.assertEqual(self.read("applied"), result)
 
     @once
-    def test_vectors(self):
+    def test_patches_match_the_vectors(self):
         subprocess.run([sys.executable, "-B", SOURCE_ROOT / "tests" / "spec" / "spec_patch.py", "vectors",
                         SOURCE_ROOT / "format-spec.md"], timeout=TIMEOUT, check=True)
 
-    def test_threads_change_nothing(self):
+    def test_patch_does_not_depend_on_threads(self):
         for name, keys in ("a", KEYS[:900]), ("b", KEYS):
             self.build(name, keys, bits=512 * 30000)
         patch = self.delta("a", "b", "-j", 1)
@@ -109,7 +109,7 @@ class Patches(DeltaTest):
             made = self.output("bfdelta", "--apply", "-j", threads, "a", "-", "-", stdin=patch)
             self.assertEqual(made, self.read("b"))
 
-    def test_the_result_takes_the_place_of_its_base(self):
+    def test_result_may_replace_its_base(self):
         self.write("patch", self.delta())
         self.assertIn("File exists (write to another file; --force would overwrite this file)",
                       self.trouble("bfdelta", "--apply", "old", "patch", "old"))
@@ -120,7 +120,7 @@ class Patches(DeltaTest):
         self.assertEqual(self.trouble("bfdelta", "--apply", "-f", "old", "patch", "old"),
                          "bfdelta: cannot apply patch to old: the patch was already applied\n")
 
-    def test_a_patch_whose_body_is_that_of_its_base(self):
+    def test_patch_may_change_only_the_header(self):
         self.build("named", KEYS[:1000], "--label", "named")
         self.write("patch", self.delta("old", "named"))
         for options in ["old", "patch", "named"], ["named", "patch", "-"]:
@@ -131,20 +131,20 @@ class Patches(DeltaTest):
         self.write("-", self.read("patch"))  # not the output
         self.assertEqual(self.output("bfdelta", "--apply", "-q", "old", "patch", "-"), self.read("named"))
 
-    def test_through_pipes(self):
+    def test_patches_pass_through_pipes(self):
         command = '"$0" old new - | "$0" --apply old - - | cmp - new'
         result = subprocess.run(["sh", "-c", command, self.command("bfdelta")[0]], cwd=self.folder,
                                 timeout=TIMEOUT, check=False)
         self.assertEqual(result.returncode, 0)
 
-    def test_summary(self):
+    def test_summary_prints_sizes(self):
         result = self.run_tool("bfdelta", "-v", "old", "new", "patch")
         self.assertRegex(result.stderr.decode(),
                          r"^bfdelta: patch: \d+ bytes, \d+\.\d+% of new \(8\.0 KiB\)\n$")
         result = self.run_tool("bfdelta", "-v", "--apply", "old", "patch", "made")
         self.assertRegex(result.stderr.decode(), r"^bfdelta: made: 1000 keys, 20\.48 bits each, .*\n$")
 
-    def test_info(self):
+    def test_info_prints_the_facts_of_a_patch(self):
         patch = self.delta()
         self.write("patch", patch)
         report = json.loads(self.output("bfdelta", "--info", "--report", "-", "patch"))
@@ -160,7 +160,7 @@ class Patches(DeltaTest):
             self.assertIn("the file is truncated (copy it again, or make a new patch)",
                           self.trouble("bfdelta", "--info", "-", stdin=patch[:cut]))
 
-    def test_golden_patches(self):
+    def test_golden_patches_are_made_and_applied(self):
         for row in GOOD:
             with self.subTest(row["patch"]):
                 base, result, patch = (GOLDEN / row[name] for name in ("base", "result", "patch"))
@@ -171,7 +171,7 @@ class Patches(DeltaTest):
                 self.assertEqual(self.python("apply", base, patch, "made"), "")
                 self.assertEqual(self.read("made"), made)
 
-    def test_refused_patches(self):
+    def test_refused_patches_have_their_errors(self):
         for row in BAD:
             with self.subTest(row["patch"]):
                 base, patch = GOLDEN / row["base"], REFUSED / row["patch"]
@@ -184,7 +184,7 @@ class Patches(DeltaTest):
         self.assertRegex(message, SAID.get(error, f"{patch}[: ]"))
         self.assertFalse((self.folder / "made").exists())
 
-    def test_the_base_is_refused_before_the_patch_and_its_body_after_the_head(self):
+    def test_errors_are_reported_in_the_order_base_head_body(self):
         live = self.create_live("-m", 512 * 40, "-k", 5)
         self.write("none", b"")
         self.check_refused(live, "none", "BLOOMFILE_ELIVE")
@@ -194,7 +194,7 @@ class Patches(DeltaTest):
                              ("patch-bit-beyond-m", "EPAGE")):
             self.check_refused("hurt", REFUSED / f"{patch}.patch", "BLOOMFILE_" + error)
 
-    def test_a_wrong_number_is_refused_before_what_follows_it_is_read(self):
+    def test_wrong_number_is_refused_before_the_next_is_read(self):
         """The part is cut off after these numbers. Skip, span and units are valid."""
         for base, numbers, error in (
                 ("classic", [57], "EPATCH"), ("classic", [56], "ETRUNCATED"),
@@ -214,7 +214,7 @@ class Patches(DeltaTest):
 
 
 class Trouble(DeltaTest):
-    def test_names(self):
+    def test_wrong_operands_are_refused(self):
         for words, says in (
                 ([], "the name of OLD is missing"), (["old"], "the name of NEW is missing"),
                 (["old", "new"], "the name of PATCH is missing"),
@@ -229,7 +229,7 @@ class Trouble(DeltaTest):
             self.assertEqual(self.trouble("bfdelta", *words),
                              f"bfdelta: {says} (try 'bfdelta --help')\n")
 
-    def test_another_shape(self):
+    def test_different_shape_is_refused_with_the_remedy(self):
         shape = "build NEW like OLD: bfcreate -l blocked -m 20480 -k 5 -s 0)"
         for options, says in (({"bits": 512 * 41}, "the numbers of bits m differ"),
                               ({"layout": "classic"}, "the layouts differ")):
@@ -245,7 +245,7 @@ class Trouble(DeltaTest):
             self.create("-q", "-m", 512 * 40, "-k", 5, *options, stdin=b"a\n", name="other")
             self.assertIn(says, self.trouble("bfdelta", "old", "other", "patch"))
 
-    def test_live_filters(self):
+    def test_live_filters_are_refused(self):
         self.create_live("-m", 512 * 40, "-k", 5)
         for words in ["live", "new", "p"], ["old", "live", "p"], ["--apply", "live", "p", "q"]:
             self.write("p", b"")
@@ -259,7 +259,7 @@ class Trouble(DeltaTest):
         self.assertIn("sealed is a series of layers, and old is one filter",
                       self.trouble("bfdelta", "sealed", "old", "q"))
 
-    def test_series_slices_and_other_hashes_of_another_shape(self):
+    def test_remedy_for_special_filters_names_no_impossible_command(self):
         """bfcreate cannot make such filters from the numbers of one filter, so the message must not suggest it."""
         for name, options in ("series", []), ("seeded", ["-s", 1]), ("other", ["-n", 200]):
             self.create_live("--grow", "-n", 100, *options, name="live")
@@ -278,7 +278,7 @@ class Trouble(DeltaTest):
             self.assertEqual(self.trouble("bfdelta", old, new, "p"),
                              f"bfdelta: cannot make a patch from {old} to {new}: {says} (copy {new} instead)\n")
 
-    def test_another_base(self):
+    def test_wrong_base_is_refused_with_its_checksums(self):
         self.write("patch", self.delta())
         message = self.trouble("bfdelta", "--apply", "third", "patch", "made")
         self.assertRegex(message, "cannot apply patch to third: it is for a filter of header [0-9a-f]{8} and "
@@ -286,7 +286,7 @@ class Trouble(DeltaTest):
         message = self.trouble("bfdelta", "--apply", "third", "-", "made", stdin=self.delta())
         self.assertIn("cannot apply standard input to third: the patch was made for another filter", message)
 
-    def test_another_base_and_a_patch_that_cannot_be_read_again(self):
+    def test_wrong_base_is_refused_for_a_patch_from_a_pipe(self):
         patch = self.delta()
         os.mkfifo(self.folder / "pipe")
         for _ in range(10):  # usually the writer has ended by then
@@ -297,12 +297,12 @@ class Trouble(DeltaTest):
             self.assertEqual(result.returncode, 2)
             self.check_message("bfdelta", result.stderr, "cannot apply pipe to third: the patch was made for another")
 
-    def test_standard_input_that_is_closed(self):
+    def test_closed_standard_input_is_an_error(self):
         for words in ["--apply", "old", "-", "made"], ["--info", "-"]:
             self.assertIn("cannot read standard input: Bad file descriptor", self.trouble(
                 "bfdelta", *words, stdin=None, preexec_fn=lambda: os.close(0)))
 
-    def test_damage(self):
+    def test_damaged_files_are_refused(self):
         patch = self.delta()
         self.write("patch", patch)
         self.write("hurt", craft.flip(self.new, 4096 + 500))
@@ -326,7 +326,7 @@ class Trouble(DeltaTest):
         self.assertIn("written in a newer format version (use a later release)",
                       self.trouble("bfdelta", "--apply", "old", "-", "made", stdin=later))
 
-    def test_no_such_file(self):
+    def test_missing_files_are_errors(self):
         self.write("patch", self.delta())
         (self.folder / "folder").mkdir()
         for words in (["none", "new", "p"], ["old", "none", "p"], ["--apply", "none", "patch", "m"],
@@ -335,7 +335,7 @@ class Trouble(DeltaTest):
         for words in ["--apply", "old", "folder", "m"], ["--info", "folder"]:
             self.assertIn("cannot read folder: Is a directory", self.trouble("bfdelta", *words))
 
-    def test_names_in_another_order(self):
+    def test_patch_in_the_wrong_place_names_the_right_order(self):
         self.write("patch", self.delta())
         order = "bfdelta: cannot %s patch: it is a patch (the order is %s)\n"
         for words, message in ((["--apply", "old", "m", "patch"], order % ("create", "OLD PATCH NEW")),
@@ -350,7 +350,7 @@ class Trouble(DeltaTest):
         for names in "OLD NEW PATCH", "OLD PATCH NEW":
             self.assertIn(f'.It "cannot open FILE: it is a patch (the order is {names})"\n', page)
 
-    def test_only_patches_are_replaced_by_a_patch(self):
+    def test_patch_replaces_only_a_patch(self):
         for old in b"a\nb\n", self.old, b"x":
             self.write("mine", old)
             for force in [], ["-f"]:
@@ -368,7 +368,7 @@ class Trouble(DeltaTest):
         self.assertIn("cannot create mine: it is the patch",
                       self.trouble("bfdelta", "--apply", "-f", "old", "mine", "mine"))
 
-    def test_a_full_disk(self):
+    def test_full_disk_leaves_no_file(self):
         (self.folder / "disk").mkdir()
         script = 'mount -t tmpfs -o size=8k none disk || exit 77; "$@"; status=$?; ls -A disk; exit $status'
         large = [self.build(name, numbered(60000, name), bits=512 * 2000) for name in ("a", "b")]
@@ -394,7 +394,7 @@ class Meanwhile(DeltaTest):
         self.write_to(process, self.patch[:60])
         return process
 
-    def test_the_base_is_replaced(self):
+    def test_replaced_base_is_still_read(self):
         """bfdelta uses the base that it opened."""
         process = self.apply_slowly("-q", "old", "-", "made")
         self.write("other", self.new)
@@ -402,7 +402,7 @@ class Meanwhile(DeltaTest):
         self.assertEqual(self.result(process, self.patch[60:]), (0, b"", b""))
         self.assertEqual(self.read("made"), self.new)
 
-    def test_the_base_is_overwritten(self):
+    def test_overwritten_base_is_an_error(self):
         process = self.apply_slowly("-q", "old", "-", "made")
         with open(self.folder / "old", "r+b") as file:
             file.write(self.new)
@@ -427,18 +427,18 @@ class Meanwhile(DeltaTest):
                 (self.folder / name).unlink()
         self.assertEqual(self.snapshot(), old)
 
-    def test_signals_leave_nothing(self):
+    def test_signal_leaves_no_file(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
             for options in ["old", "-", "made"], ["-f", "old", "-", "old"]:
                 self.check_that_it_ends(number, *options)
 
     @needs(*WITHOUT_PROC)
-    def test_signals_leave_nothing_that_has_a_name(self):
+    def test_signal_leaves_no_named_file(self):
         for number in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:
             self.check_that_it_ends(number, "-j1", "old", "-", "made", before=WITHOUT_PROC)
 
     @needs(*WITHOUT_PROC)
-    def test_the_next_file_removes_what_a_signal_left(self):
+    def test_next_run_removes_leftovers_of_a_signal(self):
         """Another thread waits for the patch, and a signal does not end its wait."""
         self.write("patch", self.patch)
         old = self.snapshot()
@@ -453,7 +453,7 @@ class Meanwhile(DeltaTest):
             self.assertEqual(self.temporaries(), [])
             (self.folder / "made").unlink()
 
-    def test_nothing_is_made_before_the_base_is_known(self):
+    def test_no_file_is_created_before_the_base_is_checked(self):
         os.chmod(self.folder, 0o700)
         process = self.start("bfdelta", "--apply", "third", "-", "made")
         status, _, message = self.result(process, self.patch)

@@ -34,7 +34,7 @@ class DiscardTest(ToolTest):
 
 
 class Kept(DiscardTest):
-    def test_a_filter_with_other_keys_is_replaced_by_discard_alone(self):
+    def test_filter_with_other_keys_is_replaced_only_with_discard(self):
         for tool, *words in self.WAYS:
             with self.subTest(tool):
                 self.shape("dest", *OTHER, bits=512 * 7)
@@ -43,7 +43,7 @@ class Kept(DiscardTest):
                 self.output(tool, "-q", "-f", "--discard", *words)
                 self.assertEqual(self.query("dest", stdin=lines(*KEYS)), KEYS)
 
-    def test_one_key_more_in_a_filter_of_the_same_shape_keeps_it(self):
+    def test_filter_with_one_more_key_is_kept(self):
         for tool, *words in self.WAYS:
             self.shape("dest", *KEYS, OTHER[0])
             self.kept(tool, *words)
@@ -76,7 +76,7 @@ class Kept(DiscardTest):
                 self.kept(tool, *words)
 
 
-    def test_a_source_that_is_saturated_proves_nothing(self):
+    def test_filter_is_kept_if_the_source_is_saturated(self):
         """A saturated source has all bits of any filter."""
         many = numbered(30000, "many ")
         self.shape("src", *many, bits=5120)
@@ -86,7 +86,7 @@ class Kept(DiscardTest):
                 self.shape("dest", *OTHER, bits=2560 if 2 in words else 5120)
                 self.kept(tool, *words)
 
-    def test_few_keys_prove_nothing(self):
+    def test_filter_with_few_keys_is_kept(self):
         """Other keys may set all bits of a key."""
         self.shape("src", *KEYS, bits=512 * 20)
         found = next(key for key in numbered(10000, "chance ") if self.found(key))
@@ -110,7 +110,7 @@ class Kept(DiscardTest):
 
 
 class Replaced(DiscardTest):
-    def test_a_copy_of_few_keys_is_replaced_while_it_is_the_same(self):
+    def test_unchanged_copy_of_few_keys_is_replaced(self):
         self.live("live", keys=KEYS[:1])
         self.output("bfseal", "-q", "live", "dest")
         self.output("bfseal", "-q", "-f", "live", "dest")
@@ -119,7 +119,7 @@ class Replaced(DiscardTest):
             self.output("bffold", "-q", "-f", "--discard", "--factor", 1, "src", "dest")
             self.output("bffold", "-q", "-f", "--factor", 1, "src", "dest")
 
-    def test_a_new_layer_with_few_keys_does_not_keep_a_copy_of_a_series(self):
+    def test_copy_of_a_series_is_replaced_after_a_new_layer(self):
         self.live("live", of="--grow -n 500", keys=KEYS[:502])
         self.output("bfseal", "-q", "live", "dest")
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
@@ -160,7 +160,7 @@ class Replaced(DiscardTest):
         self.output("bffold", "-q", "-f", "--factor", 3, "src", "dest")
         self.assertEqual(self.query("dest", stdin=lines(*KEYS, *OTHER)), [*KEYS, *OTHER])
 
-    def test_force_replaces_an_identical_ribbon_only(self):
+    def test_force_replaces_only_an_identical_ribbon(self):
         for keys in KEYS[1:], KEYS:
             self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "dest", stdin=lines(*keys))
             self.output("bfcreate", "-q", "-f", "-l", "ribbon", "-n", 2000, "src", stdin=lines(*KEYS))

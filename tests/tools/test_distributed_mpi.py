@@ -38,7 +38,7 @@ class Mpi(Distributed):
         for path in self.folder.glob("*.bloom"):
             path.unlink()
 
-    def test_ranks_build_the_file_of_one_process(self):
+    def test_ranks_build_the_file_of_a_single_process(self):
         for name in "many", "any bytes", "a long line in the middle":
             self.write("urls.txt", INPUTS[name])
             self.write("keys", INPUTS[name])
@@ -46,7 +46,7 @@ class Mpi(Distributed):
                 with self.subTest(name, ranks=ranks):
                     self.check_same(ranks)
 
-    def test_no_filter_if_a_rank_fails(self):
+    def test_failed_rank_leaves_no_filter(self):
         self.write("urls.txt", lines(*numbered(1000)))
         self.shim("bfcreate", """#!/bin/sh
 [ "$OMPI_COMM_WORLD_RANK" != 1 ] || exit 2

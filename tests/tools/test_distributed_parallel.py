@@ -27,7 +27,7 @@ exec sh -c "$*"
 
 @needs_parallel
 class Parallel(Distributed):
-    def test_same_body(self):
+    def test_body_equals_that_of_a_serial_build(self):
         self.check_each_input(lambda jobs, says: self.output(
             "build.sh", "-f", "-j", jobs, "filter", "keys", "-n", N, "--as-is", says=says))
 
@@ -39,7 +39,7 @@ class Parallel(Distributed):
             self.output("build.sh", "-f", "-j", 3, "my filter", "my keys", *options)
             self.assertEqual(self.body("my filter"), expected)
 
-    def test_size_from_the_lines(self):
+    def test_number_of_lines_becomes_the_capacity(self):
         """The number of lines becomes the capacity."""
         for data, count in ((INPUTS["many"], N), (INPUTS["many"][:-1], N), (b"a", 1),
                             (INPUTS["twice the same"], 600)):
@@ -47,7 +47,7 @@ class Parallel(Distributed):
             self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-p", 0.001)
             self.assertEqual(self.body("filter"), self.serial("-n", count, "-p", 0.001))
 
-    def test_number_of_keys_unknown(self):
+    def test_too_large_a_filter_folds_to_a_serial_build(self):
         """A filter that is too large folds to the same file as a serial build of that size."""
         self.write("keys", INPUTS["many"])
         serial = self.serial("-n", 20 * N)
@@ -59,7 +59,7 @@ class Parallel(Distributed):
         self.assertEqual(self.body("filter.folded"), self.body("serial.folded"))
         self.assertLess(len(self.body("filter.folded")), len(serial) / 10)
 
-    def test_other_hosts(self):
+    def test_parts_run_on_other_hosts(self):
         ssh = self.shim("fake-ssh", SSH)
         self.write("keys", INPUTS["many"])
         self.output("build.sh", "-S", "alpha,beta", "-j", 1, "filter", "keys", "-n", N,
@@ -69,7 +69,7 @@ class Parallel(Distributed):
         self.assertEqual(set(self.read("hosts").split()), {b"alpha", b"beta"})
         self.check_no_litter()
 
-    def test_options_of_users_for_parallel(self):
+    def test_parallel_options_of_users_are_ignored(self):
         """They would drop lines: -n3 gives a job three arguments, and so on."""
         self.write("keys", INPUTS["many"])
         expected = self.serial("-n", N)
@@ -79,7 +79,7 @@ class Parallel(Distributed):
             self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N, env={"PARALLEL": variable})
             self.assertEqual(self.body("filter"), expected)
 
-    def test_what_parts_say(self):
+    def test_messages_of_parts_are_printed_once(self):
         """Messages of bfcreate about the input, each printed once."""
         text = "\r\n".join(map(str, range(N))) + "\r\n"
         for keys in text.encode(), b"\xef\xbb\xbf" + INPUTS["many"], gzip.compress(text.encode()):
@@ -94,13 +94,13 @@ class Parallel(Distributed):
             self.assertEqual(len(said), len(set(said)))
             self.check_no_litter()
 
-    def test_names_like_options(self):
+    def test_file_names_that_look_like_options_work(self):
         self.write("-keys", INPUTS["many"][:-1])
         self.output("build.sh", "-j", 2, "--", "-filter", "-keys")
         os.rename(self.folder / "-keys", self.folder / "keys")
         self.assertEqual(self.body("-filter"), self.serial("-n", N))
 
-    def test_a_part_fails(self):
+    def test_failed_part_leaves_no_filter(self):
         self.shim("bfcreate", POISONED)
         for place in 0, N // 2, N:
             keys = numbered(N)
@@ -110,20 +110,20 @@ class Parallel(Distributed):
             self.assertEqual(message.count("bfcreate: poison in a part\n"), 1, message)
             self.assertTrue(message.endswith("build.sh: cannot create filter: a part failed\n"), message)
 
-    def test_more_keys_than_promised(self):
+    def test_union_over_capacity_is_refused(self):
         """Each part is within the capacity, but the union is not."""
         self.write("keys", INPUTS["many"])
         message = self.fails("build.sh", "-j", 5, "filter", "keys", "-n", N // 4)
         self.assertTrue(message.startswith("bfmerge: "), message)
 
-    def test_existing_file(self):
+    def test_existing_file_needs_force(self):
         self.write("keys", INPUTS["many"])
         self.write("filter", OLD)
         self.trouble("build.sh", "filter", "keys", names=["filter: File exists (write to another file; -f would lose this one)"])
         self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N)
         self.assertEqual(self.body("filter"), self.serial("-n", N))
 
-    def test_wrong_use(self):
+    def test_wrong_command_lines_are_refused(self):
         self.write("keys", b"a\n")
         os.mkfifo(self.folder / "pipe")
         for keys in ".", "/dev/null", "pipe", "missing":
@@ -140,7 +140,7 @@ class Parallel(Distributed):
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertIn(b"build.sh [-f]", result.stderr)
 
-    def test_fields(self):
+    def test_tables_and_csv_without_quoted_newlines_are_split(self):
         """Tables can be split. CSV can be split unless a newline stands in quotes, where a part might end."""
         rows = [b"%d\tkey %d\tx" % (i, i) for i in range(20_000)]
         self.write("table", b"\n".join(rows) + b"\n")
@@ -157,7 +157,7 @@ class Parallel(Distributed):
                      names=["line 15001 has an odd number of quotes, and a newline in quotes cannot be split"])
         self.assertFalse((self.folder / "again").exists())
 
-    def test_interrupted(self):
+    def test_signal_leaves_no_files(self):
         self.check_interrupted("build.sh", "-j", 2, "filter", "keys", "-n", N)
 
 

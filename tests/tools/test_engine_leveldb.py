@@ -48,7 +48,7 @@ class LevelTest(ToolTest):
         return sorted((self.folder / db).glob("*.ldb"))
 
     def one_table(self, count=600):
-        """The rows of a database, and the one table that holds them."""
+        """The rows of a database, and its only table."""
         rows = {key(i): random.Random(i).randbytes(50).hex().encode() for i in range(count)}
         self.load(rows)
         self.assert_rows(rows)
@@ -57,7 +57,7 @@ class LevelTest(ToolTest):
 
 
 class Rows(LevelTest):
-    def test_a_million(self):
+    def test_rows_survive_overwrites_deletions_and_compactions(self):
         """Rows are inserted at random, overwritten, deleted and compacted. Each step runs in a new process."""
         rows = {key(i): b"value %d" % i for i in range(0, 2 * N, 2)}
         shuffled = random.Random(1).sample(list(rows), N)
@@ -77,7 +77,7 @@ class Rows(LevelTest):
         self.assertEqual(self.level("get", "db", "-", stdin=lines(*deleted), status=1), b"")
         self.assertTrue(self.level("dump", "db") == as_lines(rows))
 
-    def test_another_policy(self):
+    def test_database_of_another_policy_is_read_without_filters(self):
         rows = {key(i): b"value %d" % i for i in range(N // 10)}
         whole = {"keys": len(rows), "lost": 0}
         for writer in "builtin", "none":
@@ -91,7 +91,7 @@ class Rows(LevelTest):
             self.assert_rows(rows, "-p", reader)
         self.assertEqual(self.check(), {**whole, "without filter": 0})
 
-    def test_rows_written_with_two_policies(self):
+    def test_rows_written_with_two_policies_are_read(self):
         rows = {key(i): b"value %d" % i for i in range(N // 10)}
         self.load(dict(list(rows.items())[::2]), "-p", "builtin")
         self.load(dict(list(rows.items())[1::2]), "-b", 16)
@@ -101,13 +101,13 @@ class Rows(LevelTest):
         self.level("compact", "db")
         self.assertEqual(self.check(), {"keys": len(rows), "lost": 0, "without filter": 0})
 
-    def test_a_copy_has_filters(self):
+    def test_copied_database_has_filters(self):
         rows = {key(i): b"value %d" % i for i in range(1000)}
         self.load(rows, "-p", "builtin", db="old")
         self.level("load", "db", stdin=self.level("dump", "old"))
         self.assertEqual(self.check(), {"keys": 1000, "lost": 0, "without filter": 0})
 
-    def test_any_key(self):
+    def test_keys_may_be_empty_large_or_contain_nul(self):
         rows = {b"": b"empty", b"\0": b"", b"\0\0": b"\t\0", b"a\0b": b"1", b"a": b"2",
                 b"\xff\xfe": b"\xff", b"k" * (1 << 20): b"large", b"k" * (1 << 20) + b"k": b"x"}
         self.load(rows)
@@ -117,7 +117,7 @@ class Rows(LevelTest):
             self.level("compact", "db")
         self.assertEqual(self.level("get", "db", "-", stdin=b"a\0\n", status=1), b"")
 
-    def test_bits(self):
+    def test_more_bits_make_larger_filters(self):
         rows = {key(i): b"v" for i in range(10000)}
         sizes = {}
         for bits in 1, 10, 64:
@@ -127,7 +127,7 @@ class Rows(LevelTest):
         self.assertAlmostEqual(sizes[64] - sizes[1], 63 / 8 * 10000, delta=5000)
         self.assertAlmostEqual(sizes[10] - sizes[1], 9 / 8 * 10000, delta=1000)
 
-    def test_arguments(self):
+    def test_keys_and_rows_come_from_arguments_files_or_input(self):
         self.write("rows", b"a\t1\nb\t2")
         self.level("load", "db", "rows")
         self.assertEqual(self.level("get", "db", "b", "a"), b"b\t2\na\t1\n")
@@ -140,7 +140,7 @@ class Rows(LevelTest):
 
 
 class Damage(LevelTest):
-    def test_flipped_bits(self):
+    def test_flipped_bits_of_filters_lose_no_row(self):
         """Flips bits in the filters, the table of filters, the index and the footer. LevelDB finds every row or reports
         corruption. Some flips must make filters unusable, or the test has missed them."""
         rows, table = self.one_table()
@@ -166,7 +166,7 @@ class Damage(LevelTest):
         table.write_bytes(whole)
         self.assertEqual(self.check()["without filter"], 0)
 
-    def test_no_table(self):
+    def test_truncated_or_missing_table_is_an_error(self):
         rows, table = self.one_table()
         whole = table.read_bytes()
         for size in 0, 1, 100, len(whole) // 2, len(whole) - 1:
@@ -181,7 +181,7 @@ class Damage(LevelTest):
         table.write_bytes(whole)
         self.assert_rows(rows)
 
-    def test_killed(self):
+    def test_killed_load_keeps_whole_batches(self):
         """After a kill at any moment, the database has all rows up to the end of some batch."""
         given = [b"%s\t%s" % (key(i), b"v" * 100) for i in range(100_000)]
         self.write("rows", lines(*given))
@@ -208,7 +208,7 @@ class Damage(LevelTest):
 
 
 class Trouble(LevelTest):
-    def test_no_database(self):
+    def test_missing_database_is_an_error(self):
         for command in ["check"], ["dump"], ["compact"], ["get"], ["delete"]:
             arguments = ["x"] if command[0] in ("get", "delete") else []
             self.trouble("levelfilter", *command, "db", *arguments, names=["db", "No such file"])
@@ -218,14 +218,14 @@ class Trouble(LevelTest):
         self.trouble("levelfilter", "load", "none/db", names=["none/db"])
         self.trouble("levelfilter", "check", "x" * 5000, names=["too long"])
 
-    def test_no_rows(self):
+    def test_missing_or_broken_rows_are_errors(self):
         self.trouble("levelfilter", "load", "db", "nothing", names=["nothing"])
         message = self.trouble("levelfilter", "load", "db", stdin=b"a\t1\nb\n", changes=True)
         self.assertIn("standard input: line 2 has no tab", message)
         self.assertEqual(self.level("dump", "db"), b"a\t1\n")
         self.trouble("levelfilter", "load", "db", ".", names=[".", "Is a directory"], changes=True)
 
-    def test_wrong_use(self):
+    def test_wrong_command_lines_are_refused(self):
         for arguments in ([], ["check"], ["nonsense", "db"], ["get", "db"], ["check", "db", "x"],
                           ["load", "db", "x", "y"], ["-x", "check", "db"], ["delete", "db"]):
             result = self.run_tool("levelfilter", *arguments)
@@ -237,7 +237,7 @@ class Trouble(LevelTest):
         self.trouble("levelfilter", "-p", "other", "load", "db", names=["other is no policy"])
         self.assertTrue(self.level("--help").startswith(b"usage: levelfilter "))
 
-    def test_in_use(self):
+    def test_database_in_use_is_refused(self):
         self.load({b"a": b"1"})
         process = self.start("levelfilter", "load", "db")
         self.feed(process, *(b"%d\t%s" % (i, b"x" * 1000) for i in range(2000)))  # the database is open by then
@@ -246,7 +246,7 @@ class Trouble(LevelTest):
         self.assertEqual(self.check()["keys"], 2001)
 
     @needs(*UNPRIVILEGED)
-    def test_read_only_folder(self):
+    def test_read_only_folder_is_an_error(self):
         self.load({b"a": b"1"})
         (self.folder / "db").chmod(0o555)
         for path in (self.folder / "db").iterdir():
@@ -256,7 +256,7 @@ class Trouble(LevelTest):
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
-    def test_full_disk(self):
+    def test_full_disk_keeps_the_inserted_rows(self):
         """Rows inserted before the disk was full are not lost."""
         script = """
             mount -t tmpfs -o size=3m none disk
@@ -271,7 +271,7 @@ class Trouble(LevelTest):
         self.assertIn("No space left", message)
         self.assertGreater(self.check()["keys"], 5000)
 
-    def test_full_standard_output(self):
+    def test_full_standard_output_is_an_error(self):
         self.load({b"a": b"1"})
         for arguments in ["get", "db", "a"], ["dump", "db"], ["check", "db"], ["--help"]:
             with open("/dev/full", "wb") as full:

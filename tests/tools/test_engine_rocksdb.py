@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples/rocksdb: no row is lost, whatever is wrong with a filter, and a failure leaves no files."""
+"""examples/rocksdb: no fault of a filter loses a row, and a failure leaves no files."""
 
 import os
 import random
@@ -14,7 +14,7 @@ MANY = 20_000 if SANITIZED else 1_000_000
 
 
 class Rows(Shipped):
-    def test_many(self):
+    def test_keys_are_found_after_reopening_and_compaction(self):
         """Keys in the set and other keys, with reopening and compaction in between."""
         keys = [b"%d" % i for i in range(0, 2 * MANY, 2)]
         absent = [b"%d" % i for i in range(1, 2 * MANY, 2)]
@@ -26,7 +26,7 @@ class Rows(Shipped):
         self.assertTrue(self.in_use())
         self.check_all_there("", keys, absent)
 
-    def test_any_bytes(self):
+    def test_keys_of_any_bytes_are_found(self):
         keys = [b"", b"\0", b"a\0b", b"a", b"\xff\xfe", b"\r", b" ", b"k" * 1_000_000]
         self.ship_and_ingest(rows(keys))
         self.assertEqual(self.get(keys), rows(keys))
@@ -34,13 +34,13 @@ class Rows(Shipped):
         self.ship_and_ingest([b"tabs\t\ta\tb\t", b"empty\t"], name="more")
         self.assertEqual(self.get([b"tabs", b"empty"]), [b"tabs\t\ta\tb\t", b"empty\t"])
 
-    def test_keys_on_the_command_line(self):
+    def test_keys_come_from_arguments_and_input(self):
         self.ship_and_ingest(rows([b"a", b"b", b"c"]))
         out = self.output("shipped", "get", "db", "c", "-", "a", stdin=b"x\nb")
         self.assertEqual(out, lines(*rows([b"c", b"b", b"a"])))
         self.assertEqual(self.output("shipped", "get", "db", "x", status=1), b"")
 
-    def test_one_by_one_as_in_batches(self):
+    def test_single_lookups_equal_batches(self):
         """The filter is sound, damaged or missing."""
         self.ship_and_ingest(rows(SEVERAL))
         sound = self.read("db.bloom")
@@ -53,7 +53,7 @@ class Rows(Shipped):
                 self.assertEqual((result.returncode, result.stdout), (0, lines(*rows(SEVERAL[:300]))))
             self.assertEqual(one_by_one.stderr, batches.stderr)
 
-    def test_a_filter_that_is_overwritten_while_it_is_queried(self):
+    def test_filter_overwritten_during_a_query_loses_no_row(self):
         """Another sound filter overwrites it. No answer of the current batch is printed."""
         self.ship_and_ingest(rows(SEVERAL))
         other = self.create("-n", len(SEVERAL), stdin=lines(*ABSENT))
@@ -69,7 +69,7 @@ class Rows(Shipped):
         self.assertEqual(self.output("shipped", "get", "db", "key 1", status=1), b"")
         self.trouble("shipped", "get", "db", "key 2", names=["read db"], changes=True)
 
-    def test_same_rows_same_set(self):
+    def test_equal_rows_make_equal_sets(self):
         self.ship(rows(SEVERAL))
         self.ship(rows(SEVERAL[::-1]), name="again")
         self.assertEqual(self.read("set/MANIFEST"), self.read("again/MANIFEST"))
@@ -105,7 +105,7 @@ class Filters(Shipped):
         data[offset] ^= 1
         return bytes(data)
 
-    def test_refused(self):
+    def test_unusable_filter_is_refused_and_loses_no_row(self):
         sound = self.read("db.bloom")
         self.ship(rows(SEVERAL[1:]), name="other")
         foreign, live = self.read("other/set.bloom"), self.create_live("-n", 10, "--tag", self.tag())
@@ -131,26 +131,26 @@ class Filters(Shipped):
         os.symlink("/dev/null", self.folder / "db.bloom")
         self.check_all_there("not a regular file; " + ALONE)
 
-    def test_damaged_page(self):
+    def test_damaged_page_loses_no_row(self):
         """A lookup detects the damage when it touches the page. That key and the rest are not lost."""
         self.write("db.bloom", self.flipped(4096 + 2000))
         self.check_all_there("a page of the body is damaged (checksum mismatch); "
                              "RocksDB is asked about the keys concerned")
 
-    def test_cleared_page(self):
+    def test_cleared_page_loses_no_row(self):
         """A page without bits is valid except for its checksum."""
         data = self.read("db.bloom")
         self.write("db.bloom", data[:4096] + bytes(3000) + data[7096:])
         self.check_all_there("a page of the body is damaged")
 
-    def test_other_seed(self):
+    def test_filter_with_another_seed_is_used(self):
         """Keys are hashed with the seed of the filter."""
         self.create("--seed", 12345, "--tag", self.tag(), "-", name="db.bloom",
                     stdin=lines(*SEVERAL))
         self.check_all_there()
         self.assertTrue(self.in_use())
 
-    def test_made_good_by_ingesting_again(self):
+    def test_ingesting_again_repairs_the_filter(self):
         sound = self.read("db.bloom")
         for content in b"", self.flipped(100), self.flipped(5000):
             self.write("db.bloom", content)
@@ -159,14 +159,14 @@ class Filters(Shipped):
             self.check_all_there()
 
     @needs(*UNPRIVILEGED)
-    def test_unreadable(self):
+    def test_unreadable_filter_loses_no_row(self):
         (self.folder / "db.bloom").chmod(0)
         result = self.run_tool("shipped", "get", "db", SEVERAL[0].decode(), before=UNPRIVILEGED)
         self.assertEqual((result.returncode, result.stdout), (0, lines(*rows(SEVERAL[:1]))))
         self.check_message("shipped", result.stderr, "db.bloom", "Permission denied", ALONE)
 
     @needs(*UNPRIVILEGED)
-    def test_read_only(self):
+    def test_read_only_database_is_queried(self):
         for path in self.folder, self.folder / "db":
             path.chmod(0o555)
         for path in (self.folder / "db").iterdir():
@@ -182,7 +182,7 @@ class Ribbons(Filters):
 
     OPTIONS = ["-l", "ribbon"]
 
-    def test_layout(self):
+    def test_ribbon_sets_have_a_ribbon_filter(self):
         self.assertEqual(self.inspected("db.bloom")["header"]["layout"], "ribbon")
 
 
@@ -190,7 +190,7 @@ class Trouble(Shipped):
     def check_nothing_made(self, *names):
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
-    def test_rows(self):
+    def test_broken_rows_are_errors(self):
         for text, says in ((b"a\tb\nno tab\n", "line 2 has no tab"), (b"", "no rows"),
                            (b"\33\tb\nb\tc\n\33\tb\n", "have the same key")):
             self.trouble("shipped", "ship", "set", stdin=text, names=[says])
@@ -198,7 +198,7 @@ class Trouble(Shipped):
         self.trouble("shipped", "ship", "set", ".", names=["Is a directory"])
         self.check_nothing_made()
 
-    def test_destination(self):
+    def test_existing_or_missing_destinations_are_errors(self):
         self.ship(rows(SEVERAL))
         self.trouble("shipped", "ship", "set", stdin=b"a\tb\n", names=["set", "File exists"])
         self.trouble("shipped", "ship", "none/set", stdin=b"a\tb\n", names=["none/set", "No such"])
@@ -206,7 +206,7 @@ class Trouble(Shipped):
         self.write("file", b"")
         self.trouble("shipped", "ingest", "set", "file", names=["file"])
 
-    def test_database_without_a_name(self):
+    def test_database_path_without_a_name_is_refused(self):
         """The filter's path is the database's name with a suffix, so the name must not be empty or end with "." or ".."."""
         self.ship_and_ingest(rows(SEVERAL))
         for name in ".", "..", "/", "", "db/.", "db/../", "db/.//":
@@ -214,7 +214,7 @@ class Trouble(Shipped):
                 self.trouble("shipped", *arguments, names=[f"cannot use {name}: call the database by its name"])
         self.assertEqual(self.output("shipped", "get", "./db//", "key 2"), lines(*rows([b"key 2"])))
 
-    def test_no_database(self):
+    def test_missing_database_is_an_error(self):
         self.trouble("shipped", "get", "none", "a", names=["open none"])
         self.trouble("shipped", "status", "none", names=["open none"])
         self.ship(rows(SEVERAL))
@@ -223,7 +223,7 @@ class Trouble(Shipped):
         self.trouble("shipped", "ingest", "set", "db", names=["set"])
         self.check_nothing_made("set")
 
-    def test_before_the_first_set(self):
+    def test_database_without_a_set_is_an_error(self):
         """A refused ingestion leaves a database without a set."""
         self.ship(rows(SEVERAL))
         (self.folder / "set/000001.sst").unlink()
@@ -231,7 +231,7 @@ class Trouble(Shipped):
         self.trouble("shipped", "get", "db", "a", names=["db", "no set has been ingested"],
                      changes=True)
 
-    def test_wrong_use(self):
+    def test_wrong_command_lines_are_refused(self):
         for arguments in ([], ["what"], ["ship"], ["ship", "a", "b", "c"], ["ingest", "a"],
                           ["get", "db"], ["status"], ["ship", "-x", "set"], ["ship", "-b"]):
             self.trouble("shipped", *arguments, names=["--help"])
@@ -249,7 +249,7 @@ class Trouble(Shipped):
 
         return self.caught(start, lambda: len(list(self.folder.glob("set.*/*.sst"))) >= files)
 
-    def test_stopped(self):
+    def test_signal_leaves_no_files(self):
         """A signal leaves no files."""
         self.need_removal()
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
@@ -261,7 +261,7 @@ class Trouble(Shipped):
             self.check_message("shipped", message, "stopped by a signal")
             self.check_nothing_made("rows")
 
-    def test_killed(self):
+    def test_killed_ship_leaves_no_set(self):
         """The set does not have its name yet."""
         process = self.caught_shipping(1)
         process.kill()
@@ -271,7 +271,7 @@ class Trouble(Shipped):
         self.check_all_there()
 
     @needs(*UNPRIVILEGED)
-    def test_read_only_folder(self):
+    def test_read_only_folder_is_an_error(self):
         self.ship(rows(SEVERAL))
         (self.folder / "closed").mkdir()
         (self.folder / "closed").chmod(0o555)
@@ -282,7 +282,7 @@ class Trouble(Shipped):
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
-    def test_full_disk(self):
+    def test_full_disk_leaves_no_part_of_a_set(self):
         """No part of the set may remain."""
         script = """
             mount -t tmpfs -o size=100k none disk
@@ -295,7 +295,7 @@ class Trouble(Shipped):
                      before=[*NAMESPACE, "sh", "-c", script, "sh"],
                      names=["No space left"])
 
-    def test_full_standard_output(self):
+    def test_full_standard_output_is_an_error(self):
         self.ship_and_ingest(rows(SEVERAL))
         for arguments in ["get", "db", "-"], ["status", "db"], ["--help"]:
             with open("/dev/full", "wb") as full:

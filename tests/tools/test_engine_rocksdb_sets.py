@@ -28,7 +28,7 @@ class Changes(Shipped):
         found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
         self.assertEqual(found, [self.ROW, *rows(SEVERAL)])
 
-    def test_put(self):
+    def test_put_row_is_found_despite_the_filter(self):
         with self.database() as database:
             database.put(self.NEW, b"new")
         self.check_new_row()
@@ -39,14 +39,14 @@ class Changes(Shipped):
             database.compact()
         self.check_new_row()
 
-    def test_put_while_it_is_open(self):
+    def test_put_row_is_found_while_the_database_is_open(self):
         with self.database() as database:
             database.put(self.NEW, b"new")
             self.check_new_row()
             database.flush()
             self.check_new_row()
 
-    def test_one_row_for_another(self):
+    def test_replaced_row_is_found_despite_an_equal_count(self):
         """The number of rows stays the same."""
         with self.database() as database:
             database.delete(SEVERAL[0])
@@ -55,7 +55,7 @@ class Changes(Shipped):
         found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
         self.assertEqual(found, [self.ROW, *rows(SEVERAL[1:])])
 
-    def test_foreign_ingestion(self):
+    def test_rows_of_a_foreign_ingestion_are_found(self):
         """It does not advance the sequence number if its keys do not overlap the other keys."""
         self.ship([b"zzz\tnew"], name="foreign")
         with self.database() as database:
@@ -66,7 +66,7 @@ class Changes(Shipped):
         self.assertEqual(self.get([b"zzz"], STALE), [b"zzz\tnew"])
         self.check_all_there(STALE)
 
-    def test_rewritten_files(self):
+    def test_rewritten_files_make_the_filter_stale(self):
         """The same rows in other files: nothing is lost, and ingesting again makes the filter usable."""
         with self.database() as database:
             database.compact_by_force()
@@ -75,27 +75,27 @@ class Changes(Shipped):
         self.assertTrue(self.in_use())
         self.check_all_there()
 
-    def test_other_families(self):
+    def test_other_column_families_do_not_matter(self):
         """Other column families do not matter."""
         with self.database() as database:
             database.put_elsewhere(self.NEW, b"new")
         self.assertTrue(self.in_use())
         self.check_all_there()
 
-    def test_ingesting_again_takes_the_set_alone(self):
+    def test_ingesting_again_removes_other_rows(self):
         with self.database() as database:
             database.put(self.NEW, b"new")
         self.ingest()
         self.assertTrue(self.in_use())
         self.check_all_there()
 
-    def test_damaged_record(self):
+    def test_damaged_record_of_the_set_is_an_error(self):
         for record in b"", b"none", b"x" * 100, self.tag().encode() + b" set-c /000001.sst":
             with Database(self.folder / "db", "set-a") as database:
                 database.put_elsewhere(b"shipped set", record)
             self.trouble("shipped", "get", "db", "a", names=["db", "not understood"], changes=True)
 
-    def test_record_of_a_family_that_is_missing(self):
+    def test_record_of_a_missing_family_is_an_error(self):
         with self.database() as database:
             database.put_elsewhere(b"shipped set", self.tag().encode() + b" set-b /000001.sst")
         self.trouble("shipped", "get", "db", "a", names=["db", "set-b is missing"], changes=True)
@@ -121,7 +121,7 @@ class Sets(Shipped):
         self.assertEqual(self.get(ABSENT, says), rows(ABSENT, self.OTHER))
         self.assertEqual(self.get(SEVERAL, says), [])
 
-    def test_in_turn(self):
+    def test_sets_replace_each_other(self):
         for _ in range(3):
             self.ingest("second")
             self.check_second()
@@ -130,7 +130,7 @@ class Sets(Shipped):
         large = [path for path in self.folder.glob("db/*.sst") if path.stat().st_size > 5000]
         self.assertEqual(len(large), 1, "the rows of sets that are not in force any more")
 
-    def test_stale_filter(self):
+    def test_filter_of_another_set_is_not_used(self):
         stale = self.read("db.bloom")
         self.ingest("second")
         self.write("db.bloom", stale)
@@ -141,12 +141,12 @@ class Sets(Shipped):
         self.check_first()
         self.assertTrue(self.in_use())
 
-    def test_mixed_files(self):
+    def test_files_of_two_sets_are_refused(self):
         """An SST file of another set, as an interrupted copy may leave it."""
         shutil.copy(self.folder / "first/000001.sst", self.folder / "second/000001.sst")
         self.refused("second", "other rows")
 
-    def test_damaged_files(self):
+    def test_damaged_files_are_refused(self):
         path = self.folder / "second/000001.sst"
         data = path.read_bytes()
         path.write_bytes(data[:200] + b"?" + data[201:])
@@ -156,7 +156,7 @@ class Sets(Shipped):
         path.unlink()
         self.refused("second")
 
-    def test_damaged_rows_are_mended(self):
+    def test_ingesting_again_repairs_damaged_rows(self):
         """Ingesting the same set again repairs them."""
         path = max(self.folder.glob("db/*.sst"), key=lambda path: path.stat().st_size)
         data = path.read_bytes()
@@ -167,11 +167,11 @@ class Sets(Shipped):
         self.check_first()
         self.assertTrue(self.in_use())
 
-    def test_filter_that_lacks_keys(self):
+    def test_filter_without_some_keys_is_refused(self):
         self.create("--tag", self.tag("second"), name="second/set.bloom", stdin=lines(*ABSENT[1:]))
         self.refused("second", "lacks 1 of its keys")
 
-    def test_filter_that_is_not_right(self):
+    def test_unusable_filter_is_refused(self):
         data = self.read("second/set.bloom")
         for content, says in ((data[:-1], "truncated"), (b"", "empty"),
                               (self.read("first/set.bloom"), "another set"),
@@ -179,7 +179,7 @@ class Sets(Shipped):
             self.write("second/set.bloom", content)
             self.refused("bloom", says)
 
-    def test_no_manifest(self):
+    def test_damaged_manifest_is_refused(self):
         whole = self.read("second/MANIFEST")
         for content in b"", b"set 12\n", whole[:-1], whole[:-1] + b"00000000\n":
             self.write("second/MANIFEST", content)
@@ -188,7 +188,7 @@ class Sets(Shipped):
         self.refused("second/MANIFEST", "No such file")
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_killed_at_each_call(self):
+    def test_ingestion_killed_at_any_call_keeps_one_set(self):
         """Killed at each call that syncs or renames. The record must never be in the write-ahead log, where a reader could
         see it without the files that it names."""
         shutil.copytree(self.folder / "db", self.folder / "first db")
@@ -210,8 +210,8 @@ class Sets(Shipped):
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
-    def test_full_disk(self):
-        """With more and more room: first the old set and a message, then the new set."""
+    def test_full_disk_keeps_the_old_set(self):
+        """A small disk keeps the old set and gives a message; a large disk gets the new set."""
         script = """
             mount -t tmpfs -o size=$0k none disk && cp -r db db.bloom disk || exit 77
             "$1" ingest second disk/db; status=$?
@@ -234,7 +234,7 @@ class Sets(Shipped):
             seen.add(result.returncode)
         self.assertEqual(seen, {0, 2})
 
-    def test_one_at_a_time(self):
+    def test_second_writer_is_refused(self):
         with self.database():  # nothing in this process may open its lock file, because closing the file drops the lock
             result = self.run_tool("shipped", "ingest", "second", "db")
         self.assertEqual((result.returncode, result.stdout), (2, b""))
@@ -242,7 +242,7 @@ class Sets(Shipped):
         self.check_first()
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_opening_meanwhile(self):
+    def test_reader_survives_an_ingestion_during_open(self):
         """The second set arrives after a reader has listed the families and before the first set is removed."""
         shutil.copytree(self.folder / "db", self.folder / "first db")
         self.ingest("second")
@@ -255,7 +255,7 @@ class Sets(Shipped):
                                "AFTER_LISTING": "mv db gone && mv 'second db' db"})
         self.assertTrue(out == lines(*rows(ABSENT, self.OTHER)), "other rows")
 
-    def test_reading_meanwhile(self):
+    def test_reader_sees_one_complete_set(self):
         """A reader sees one complete set, whichever it is."""
         both = lines(*SEVERAL, *ABSENT)
         script = 'for i in 1 2 3 4 5 6; do "$0" ingest second db; "$0" ingest first db; done'

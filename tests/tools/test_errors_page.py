@@ -12,17 +12,17 @@ PAGE = (SOURCE_ROOT / "doc" / "errors.md").read_text()
 
 
 class ErrorsPage(unittest.TestCase):
-    def test_errors_and_values_are_those_of_the_header(self):
+    def test_errors_and_values_match_the_header(self):
         declared = re.findall(r"(BLOOMFILE_E\w+) =\s*(-\d+),", HEADER)
         explained = re.findall(r"^\| (BLOOMFILE_E\w+) \| (-\d+) \|", PAGE, re.M)
         self.assertGreater(len(declared), 40)
         self.assertEqual(sorted(declared), sorted(explained))
 
-    def test_the_library_prints_the_words_of_the_header(self):
+    def test_messages_of_the_library_match_the_header(self):
         library = (SOURCE_ROOT / "lib" / "error.c").read_text()
         self.assertEqual(re.findall(r'X\((E\w+), "(.*)"\)', library), WORDS)
 
-    def test_each_has_a_cause_and_a_remedy(self):
+    def test_each_error_has_a_cause_and_a_remedy(self):
         for row in re.findall(r"^\| (?:BLOOMFILE_)?E\w+ \|.*$", PAGE, re.M):
             cells = [cell.strip() for cell in row.strip("|").split("|")]
             for cell in cells[2 if row.startswith("| BLOOMFILE") else 1:]:
@@ -39,7 +39,7 @@ class ErrorsPage(unittest.TestCase):
         for name, words in found:
             self.assertEqual(words, declared[name], name)
 
-    def test_options_it_names_exist(self):
+    def test_options_named_on_the_page_exist(self):
         for tool, option in re.findall(r"`(bf\w+)[^`]* (--[a-z-]+)", PAGE):
             manual = (SOURCE_ROOT / "man" / f"{tool}.1").read_text().replace("\\", "")
             self.assertIn("Fl " + option[1:], manual, f"{tool} {option}")

@@ -47,7 +47,7 @@ class Guard(ToolTest):
         self.assertEqual(sorted(names), ["guard.bloom", "guard.orders"])
         return stored
 
-    def test_numbers(self):
+    def test_orders_are_counted_and_found(self):
         stored = 1024
         for seconds in 1, 5, 25:  # on a busy disk a filter may take long to fill
             n = self.guard("-n", 1000, "-t", seconds, "-w", 3, "-d", 50, ".")
@@ -63,7 +63,7 @@ class Guard(ToolTest):
         self.assertLessEqual(n["noticed by a process"], 3 * n["filter replaced"])
         self.assertEqual(len(self.orders()), stored)
 
-    def test_goes_on(self):
+    def test_next_run_continues_the_store(self):
         self.guard()
         before = self.orders()
         n = self.guard()
@@ -71,21 +71,21 @@ class Guard(ToolTest):
         self.assertEqual(after[:len(before)], before)
         self.assertEqual(len(after), len(before) + n["orders inserted meanwhile"])
 
-    def test_what_is_left_of_an_order_is_overwritten(self):
+    def test_partial_order_is_overwritten(self):
         self.guard()
         before = self.orders()
         self.write("guard.orders", lines(*before) + b"12345")
         self.guard()
         self.assertEqual(self.orders()[:len(before)], before)
 
-    def test_zeros_that_a_power_loss_left_at_the_end_are_cut_off(self):
+    def test_trailing_zeros_of_a_power_loss_are_removed(self):
         self.guard()
         before = self.orders()
         self.write("guard.orders", lines(*before) + bytes(16 * 300 + 5))
         self.guard()
         self.assertEqual(self.orders()[:len(before)], before)
 
-    def test_filter_is_made_from_the_store(self):
+    def test_filter_is_rebuilt_from_the_store(self):
         """A filter that is missing, damaged or sealed is rebuilt, because the store has every order."""
         self.guard()
         stored = self.orders()
@@ -98,7 +98,7 @@ class Guard(ToolTest):
             self.guard()
             self.assertEqual(self.orders()[:len(stored)], stored)
 
-    def test_filter_of_another_time_or_store(self):
+    def test_older_or_foreign_filter_is_rebuilt(self):
         """Such a filter is sound, but lacks orders."""
         self.guard()
         older = self.read("guard.bloom")
@@ -123,7 +123,7 @@ class Guard(ToolTest):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
 
-    def test_one_at_a_time(self):
+    def test_second_guard_is_refused(self):
         def start():
             (self.folder / "guard.bloom").unlink(missing_ok=True)
             return self.start("-n", 1000, "-t", 2, ".")
@@ -138,7 +138,7 @@ class Guard(ToolTest):
         self.assertRegex(out, rb"(?m)^lost +0$")
         self.orders()
 
-    def test_killed(self):
+    def test_killed_guard_loses_no_order(self):
         """After a kill at any moment, the next run finds every order of the store. The pool must end too."""
         for i in range(3 if SANITIZED else 10):
             process = self.start("-n", 1000, "-t", 60, ".")
@@ -149,14 +149,14 @@ class Guard(ToolTest):
         self.guard()
         self.orders(left=["guard.bloom.new", ".bloomfile.*.tmp"])
 
-    def test_foreign_store(self):
+    def test_foreign_store_is_refused(self):
         self.write("guard.orders", b"what is this?\n" * 10)
         self.trouble("guard", ".", names=["guard.orders", "no file of order numbers"])
         (self.folder / "guard.orders").unlink()
         (self.folder / "guard.orders").mkdir()
         self.trouble("guard", ".", names=["guard.orders", "Is a directory"])
 
-    def test_trouble(self):
+    def test_wrong_command_lines_are_refused(self):
         self.trouble("guard", "missing", names=["missing", "No such file"])
         self.write("file", b"")
         self.trouble("guard", "file", names=["file", "Not a directory"])
@@ -167,14 +167,14 @@ class Guard(ToolTest):
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertTrue(result.stderr.startswith(b"usage: guard "), result)
 
-    def test_filter_cannot_be_made(self):
+    def test_failed_creation_of_the_filter_is_an_error(self):
         (self.folder / "guard.bloom").mkdir()
         message = self.trouble("guard", *BRIEFLY, changes=True, names=["guard.bloom"])
         self.assertIn("cannot make guard.bloom from the store: Is a directory", message)
         self.assertEqual(sorted(os.listdir(self.folder)), ["guard.bloom", "guard.orders"])
 
     @needs(*UNPRIVILEGED)
-    def test_read_only_folder(self):
+    def test_read_only_folder_is_an_error(self):
         (self.folder / "closed").mkdir()
         (self.folder / "closed").chmod(0o555)
         self.trouble("guard", "closed", before=UNPRIVILEGED,
@@ -182,7 +182,7 @@ class Guard(ToolTest):
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
-    def test_full_disk(self):
+    def test_full_disk_keeps_filter_and_store(self):
         """The old filter and store stay in use. Copies of both still belong together."""
         script = """
             mount -t tmpfs -o size=300k none disk
@@ -195,14 +195,14 @@ class Guard(ToolTest):
         (self.folder / "disk").rmdir()
         self.orders()
 
-    def test_closed_descriptors(self):
+    def test_closed_descriptors_do_not_corrupt_the_store(self):
         """The store must not get a standard descriptor, or the numbers would be written into it."""
         for closed in ">&-", "<&- >&- 2>&-":
             result = self.run_tool("guard", *BRIEFLY, before=["sh", "-c", f'exec "$@" {closed}', "sh"])
             self.assertEqual(result.returncode, 2)
             self.orders()
 
-    def test_full_disk_for_the_numbers(self):
+    def test_full_standard_output_is_an_error(self):
         with open("/dev/full", "wb") as full:
             result = self.run_tool("guard", *BRIEFLY, stdout=full)
         self.assertEqual(result.returncode, 2)
@@ -213,18 +213,18 @@ class Seen(ToolTest):
     def seen(self, stdin, **options):
         return self.output("seen", "seen.bloom", stdin=stdin, **options)
 
-    def test_each_line_once(self):
+    def test_each_line_is_printed_once(self):
         self.assertEqual(self.seen(b"apple\npear\napple\n"), b"apple\npear\n")
         self.assertEqual(self.seen(b"pear\nplum\n"), b"plum\n")
         self.assertEqual(self.seen(b"apple\npear\nplum\n"), b"")
 
-    def test_any_line(self):
+    def test_lines_of_any_bytes_are_printed(self):
         odd = [b"", b"a\0b", b"a", b"\xff\r", b"x" * 1000000]
         self.assertEqual(self.seen(lines(*odd, *odd)), lines(*odd))
         self.assertEqual(self.seen(b"no newline at the end"), b"no newline at the end\n")
         self.assertEqual(self.seen(b""), b"")
 
-    def test_at_once(self):
+    def test_concurrent_processes_print_each_line_once(self):
         """Processes with the same lines: exactly one prints each line, except for a few false positives."""
         keys = numbered(20000)
         self.write("keys", lines(*keys))
@@ -243,7 +243,7 @@ class Seen(ToolTest):
         self.assertGreaterEqual(len(printed), len(keys) - 20)
         self.assertEqual(self.query("seen.bloom", "keys"), keys)
 
-    def test_trouble(self):
+    def test_unusable_filters_are_refused(self):
         self.create(name="sealed.bloom", stdin=b"key\n")
         self.write("text", b"some text that is no filter\n")
         self.trouble("seen", "sealed.bloom", names=["sealed.bloom", "sealed"])
@@ -254,14 +254,14 @@ class Seen(ToolTest):
         self.assertEqual(self.run_tool("seen").returncode, 2)
 
     @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
-    def test_little_memory(self):
+    def test_line_larger_than_memory_is_an_error(self):
         """A line too long for memory must not end the input as if it were the last line."""
         result = self.run_tool("seen", "seen.bloom", stdin=lines(b"first", b"x" * 2**26, b"last"), preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
         self.assertEqual((result.returncode, result.stdout), (2, b"first\n"))
         self.check_message("seen", result.stderr, "standard input")
 
-    def test_full_disk(self):
+    def test_full_standard_output_is_an_error(self):
         with open("/dev/full", "wb") as full:
             result = self.run_tool("seen", "seen.bloom", stdin=lines(*numbered(10)), stdout=full)
         self.assertEqual(result.returncode, 2)

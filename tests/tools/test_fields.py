@@ -62,7 +62,7 @@ class FieldsTest(ToolTest):
 
 
 class Keys(FieldsTest):
-    def test_bfcreate_makes_the_file_that_cut_and_bfcreate_make(self):
+    def test_field_option_equals_cut(self):
         """The files are identical, so a filter of fields is a filter of plain keys."""
         rows = self.table(5000, columns=(3, 5))
         self.write("table", lines(*rows))
@@ -76,7 +76,7 @@ class Keys(FieldsTest):
                              check=True, stdout=subprocess.PIPE, env={"LC_ALL": "C", **os.environ})
         self.assertEqual(self.create("--field", "3,1", "table"), self.create(stdin=awk.stdout))
 
-    def test_any_delimiter(self):
+    def test_delimiter_may_be_any_byte(self):
         for delimiter in [b",", b" ", b";", b"|", b"\\", b"\xff", b"a", b"\r", b"\x01"]:
             rows = [b"1" + delimiter + b"2" + delimiter + delimiter + b"x y,z", b"3" + delimiter]
             for words, wanted in ((["--field", 1], [b"1", b"3"]), (["--field", 2], [b"2", b""]),
@@ -89,29 +89,29 @@ class Keys(FieldsTest):
             self.assertEqual(self.create("--field", 2, *words, stdin=b"a\tb\n"),
                              self.create(stdin=b"b\n"))
 
-    def test_zero_bytes_end_records_or_are_what_they_are(self):
+    def test_zero_bytes_end_records_only_with_null(self):
         self.create("-0", "--field", 2, stdin=b"a\tx\ny\0b\tz\0")
         self.assertEqual(self.output("bfquery", "-0", "filter.bloom", stdin=b"x\ny\0x\0z\0"), b"x\ny\0z\0")
         self.assertEqual(self.output("bfuniq", "-0", "--field", 2, stdin=b"a\t\n\0b\t\n\0c\td\0"),
                          b"a\t\n\0c\td\0")
         self.assertEqual(self.create("--field", 2, stdin=b"a\tx\0y\n"), self.create(stdin=b"x\0y\n"))
 
-    def test_a_carriage_return_is_no_part_of_the_last_field(self):
+    def test_crlf_removes_the_carriage_return_of_the_last_field(self):
         self.assertEqual(self.create("--crlf", "--field", 2, stdin=b"a\tx\r\nb\ty\r\tz\r\nc\tw\n"),
                          self.create(stdin=b"x\ny\r\nw\n"))
 
-    def test_a_carriage_return_that_is_one_is_told_of(self):
+    def test_carriage_return_in_the_last_field_is_warned_of(self):
         says = (b"bfuniq: standard input: each line ends with a carriage return, which becomes part of"
                 b" the last field (add --crlf to strip it)\n")
         self.assertEqual(self.output("bfuniq", "--field", 1, stdin=b"a\tx\r\n", says=says), b"a\tx\r\n")
 
-    def test_several_fields_are_not_taken_for_others(self):
+    def test_joined_fields_are_unambiguous(self):
         self.filter_of(b"a\tb")
         for line, found in ((b"b\ta", 1), (b"a\tb", 0), (b"ab\t", 0), (b"\tab", 0)):
             self.assertEqual(self.output("bfquery", "--field", "2,1", "plain", stdin=line + b"\n",
                                          status=0 if found else 1), (line + b"\n") * found)
 
-    def test_records_of_any_length_in_pieces_of_any_size(self):
+    def test_records_of_any_length_are_read_in_pieces_of_any_size(self):
         rows = [b"%d\t%s\t%d" % (i, bytes([97 + i % 26]) * size, i) for i, size in
                 enumerate([0, 1, 61, 62, 63, 64, 65, 1 << 18, (1 << 18) - 3, 1 << 20, (1 << 20) + 1, 5])]
         data = lines(*rows)
@@ -137,7 +137,7 @@ class Keys(FieldsTest):
 
 
 class Inspect(FieldsTest):
-    def test_keys_are_fields(self):
+    def test_bfinspect_checks_fields_as_keys(self):
         rows = self.table(3000, columns=(3, 3))
         self.filter_of(*(key_of(row, [3, 1]) for row in rows[:2000]))
         self.write("in", lines(*rows[:2000]))
@@ -206,7 +206,7 @@ class Lines(FieldsTest):
                          b"3000 keys, %d new\n" % len(set(keys)))
         self.assertEqual(self.query("-v", "live", stdin=lines(*keys), status=1), [])
 
-    def test_a_list_is_one_of_keys(self):
+    def test_unless_list_contains_keys_and_not_lines(self):
         self.filter_of(b"x", b"y")
         self.write("list", b"y\n")
         self.assertEqual(self.output("bfquery", "--field", 2, "--unless", "list", "plain",
@@ -245,7 +245,7 @@ class Common(FieldsTest):
                 self.assertEqual(self.output("bfcommon", *words, *field, "-", *names[1:], stdin=pipe,
                                              status=status), wanted)
 
-    def test_lines_of_the_first_file_are_printed(self):
+    def test_bfcommon_prints_lines_of_the_first_file(self):
         for numbers in [1], [2], [3, 1]:
             self.check(*(self.table(2000, values=200) for _ in range(2)), numbers=numbers)
             self.check(*(self.table(2000, values=12) for _ in range(3)), numbers=numbers)
@@ -255,11 +255,11 @@ class Common(FieldsTest):
         self.assertEqual(self.output("bfcommon", "-0", "--field", 1, "zeros", "zeros"), b"\x0b\t\x01\0k\tx\ny\0k\n\tz\0")
         self.check([b""], [b""], numbers=[1])
 
-    def test_more_files_than_descriptors(self):
+    def test_more_files_than_descriptors_are_compared(self):
         tables = [[b"%d\t%d" % (i, file) for i in range(file, 200)] for file in range(40)]
         self.check(*tables, numbers=[1], before=["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"])
 
-    def test_more_lines_than_memory(self):
+    def test_more_lines_than_memory_are_compared(self):
         rows = [b"%d\t%s" % (i % 30_000, b"x" * 300 + b"%d" % i) for i in range(60_000)]
         self.write("a", lines(*rows))
         self.write("b", lines(*(b"%d\tother" % i for i in range(25_000))))
@@ -285,7 +285,7 @@ class Missing(FieldsTest):
         if stdout is not None:
             self.assertEqual(result.stdout, stdout)
 
-    def test_bfcreate_makes_no_file(self):
+    def test_line_without_the_field_fails_bfcreate(self):
         for words in ["-j1"], ["-j4"], ["-q"], ["--missing", "error"]:
             for _ in range(3):
                 self.fails("bfcreate", *words, "--field", 2, "new", "good", "bad")
@@ -295,7 +295,7 @@ class Missing(FieldsTest):
         self.fails("bfcreate", "-f", "--field", 2, "old", "bad")
         self.assertEqual(self.read("old"), old)
 
-    def test_the_first_line_of_several_pieces_is_named(self):
+    def test_error_names_the_first_line_over_several_pieces(self):
         """The thread with the second piece finds a bad line immediately."""
         good = b"%d\tx\n" % 10**9 * 20_100
         self.write("bad", good + b"nothing\n" * 200_000)
@@ -303,7 +303,7 @@ class Missing(FieldsTest):
             self.fails("bfcreate", "-j4", "--memory", "16Mi", "--field", 2, "new", "bad",
                        says=self.says.replace("20001", "20101"))
 
-    def test_the_first_line_that_lacks_it_is_named_wherever_it_stands(self):
+    def test_error_names_the_first_line_without_the_field(self):
         for number, data in ((1, b"\n"), (1, b"x"), (2, b"a\tb\nc\n"), (3, b"a\tb\n\t\n" + b"c\n" * 70_000)):
             for tool, words in ("bfcreate", ["new"]), ("bfuniq", []):
                 self.fails(tool, "--field", 2, *words, stdin=data,
@@ -311,7 +311,7 @@ class Missing(FieldsTest):
         self.fails("bfuniq", "--field", "4,2,3", stdin=b"a\tb\tc\n",
                    says=self.says.replace("bad", "standard input").replace("20001", "1").replace("2 (", "4 ("))
 
-    def test_lines_before_it_are_answered_and_none_after_it(self):
+    def test_only_lines_before_the_error_are_answered(self):
         self.filter_of(*(b"x%d" % i for i in range(30_000)))
         for words in ["-j1"], ["-j4"]:
             self.fails("bfquery", *words, "--field", 2, "plain", "bad", "good",
@@ -319,7 +319,7 @@ class Missing(FieldsTest):
             self.fails("bfuniq", *words, *EXACT, "--field", 2, "bad", "good", stdout=lines(*self.ROWS[:20_000]))
         self.fails("bfquery", "-c", "--field", 2, "plain", "bad", stdout=b"20000\n")
 
-    def test_damaged_pages_that_answered_before_it_are_told(self):
+    def test_damage_before_the_error_is_reported(self):
         self.filter_of(b"x1")
         image = bytearray(self.read("plain"))
         image[4096] ^= 1
@@ -327,18 +327,18 @@ class Missing(FieldsTest):
         self.fails("bfquery", "--field", 2, "torn", "bad", stdout=lines(*self.ROWS[:20_000]),
                    says="torn: 1 page damaged: keys on it were treated as present\nbfquery: " + self.says)
 
-    def test_bfadd_keeps_what_came_before_it(self):
+    def test_bfadd_keeps_keys_before_the_error(self):
         self.create_live("-n", 30_000, *EXACT)
         self.fails("bfadd", "-v", "--field", 2, "live", "bad", "good",
                    says=self.says + "bfadd: live: 20000 keys, 20000 new\n", stdout=b"")
         self.assertEqual(len(self.query("live", stdin=lines(*(b"x%d" % i for i in range(30_000))))), 20_000)
 
-    def test_bfcommon_prints_nothing(self):
+    def test_line_without_the_field_makes_bfcommon_print_nothing(self):
         for files in ["good", "bad"], ["bad", "good"]:
             for words in [], ["-d"], ["-c"]:
                 self.fails("bfcommon", *words, "--field", 2, *files, stdout=b"")
 
-    def test_skip_counts_the_lines_that_it_leaves_out(self):
+    def test_skip_reports_the_number_of_skipped_lines(self):
         rows = [row for row in self.read("bad").split(b"\n") if b"\t" in row]
         skip = ["--field", 2, "--missing", "skip"]
         said = b": 2 lines without the field were left out\n"
@@ -361,7 +361,7 @@ class Missing(FieldsTest):
             self.run_tool(tool, *words, *skip, "bad")
             self.assertEqual(self.output(tool, *words, *skip, "bad")[:0], b"")
 
-    def test_skip_of_all_lines_is_trouble(self):
+    def test_skipping_every_line_is_an_error(self):
         """A wrong delimiter must not give an empty filter, which would answer no to every key."""
         self.write("none", b"1 x\n2 y\n" * 50_000)
         self.write("nor", b"\n")
@@ -396,7 +396,7 @@ class Missing(FieldsTest):
         self.assertEqual(self.output("bfquery", "--field", 2, "--missing", "skip", "-v", "plain", stdin=data,
                                      says=said), b"3\ty\n")
 
-    def test_empty_is_an_empty_field(self):
+    def test_missing_empty_reads_an_empty_field(self):
         self.filter_of(b"", b"a\t\t")
         self.assertEqual(self.output("bfquery", "--field", 2, "--missing", "empty", "plain",
                                      stdin=b"a\nb\tx\nc\t\n\n"), b"a\nc\t\n\n")
@@ -415,7 +415,7 @@ class Header(FieldsTest):
         self.write("other", b"name\tid\nx\t1\n")
         self.write("only", b"id\tname")
 
-    def test_it_is_no_key_and_comes_through_once(self):
+    def test_header_is_not_a_key_and_is_printed_once(self):
         header = ["--header", "--field", 2]
         self.assertEqual(self.create(*header, "a", "b", "only"), self.create(stdin=b"x\ny\nx\n"))
         self.filter_of(b"x", b"name")
@@ -431,18 +431,18 @@ class Header(FieldsTest):
         self.create_live("-n", 10)
         self.assertEqual(self.added(*header, "live", "a", "b"), b"3 keys, 2 new\n")
 
-    def test_of_whole_lines_too(self):
+    def test_header_works_without_fields(self):
         self.assertEqual(self.create("--header", "a", "b"), self.create(stdin=b"1\tx\n2\ty\n3\tx\n"))
         self.assertEqual(self.output("bfuniq", "--header", "a", "b", "a"), self.read("a") + b"3\tx\n")
         self.assertEqual(self.output("bfcommon", "--header", "a", "a"), self.read("a"))
 
-    def test_it_may_come_in_pieces_or_not_at_all(self):
+    def test_header_may_arrive_in_pieces_or_be_absent(self):
         for size in 1, 5:
             with by_pieces(self.read("a") * 1, size) as pipe:
                 self.assertEqual(self.output("bfuniq", "--header", "--field", 2, stdin=pipe), self.read("a"))
         self.assertEqual(self.output("bfuniq", "--header"), b"")
 
-    def test_another_one_is_trouble(self):
+    def test_different_header_is_an_error(self):
         says = (b"other has a different header than a (--header needs the same columns in every input; to remove a"
                 b" header: tail -n +2 FILE)\n")
         self.filter_of(b"x")
@@ -477,7 +477,7 @@ class Header(FieldsTest):
                          b"id\tname\n2\ty\n")
         self.assertEqual(self.output("bfcommon", *header, "-", "stock", stdin=self.read("a")), b"id\tname\n2\ty\n")
 
-    def test_bfcommon_looks_at_headers_of_what_it_need_not_read(self):
+    def test_bfcommon_checks_headers_of_unneeded_files(self):
         """The files before it already have nothing in common."""
         header = ["--header"]
         self.write("none", b"id\tname\n1\tnobody\n")
@@ -491,7 +491,7 @@ class Header(FieldsTest):
                 "bfcommon", *words, *header, "a", "none", "-", stdin=self.read("other")))
             self.output("bfcommon", *words, *header, "a", "none", "-", stdin=self.read("b"), status=1)
 
-    def test_a_carriage_return_makes_no_other_one(self):
+    def test_carriage_return_does_not_make_a_header_different(self):
         self.write("dos", b"id\tname\r\n4\tx\r\n5\tz\r\n")
         header = ["--crlf", "--header", "--field", 2]
         self.assertEqual(self.output("bfuniq", *header, "a", "dos"), self.read("a") + b"5\tz\r\n")
@@ -508,7 +508,7 @@ class Header(FieldsTest):
         self.assertIn(b"dos has a different header than a (", self.run_tool("bfuniq", "--header", "a", "dos").stderr)
         self.assertIn(b"dos has a different header than a (", self.run_tool("bfcommon", "--header", "a", "dos").stderr)
 
-    def test_it_counts_as_a_line(self):
+    def test_header_counts_as_a_line_in_messages(self):
         self.write("bad", b"id\tname\n1\tx\n2\n")
         for tool, words in ("bfuniq", ["bad"]), ("bfcreate", ["new", "bad"]), ("bfcommon", ["a", "bad"]):
             result = self.run_tool(tool, "--header", "--field", 2, *words)
@@ -545,7 +545,7 @@ class Csv(FieldsTest):
             seen.add(key)
         return b"".join(printed), seen
 
-    def test_records_are_those_of_another_reader(self):
+    def test_records_equal_those_of_python_csv(self):
         rows = self.rows(20_000)
         records = self.records(rows)
         data = b"".join(records)
@@ -564,7 +564,7 @@ class Csv(FieldsTest):
             self.assertEqual(self.output("bfquery", "-v", *field, "filter.bloom", "table.csv", status=1), b"")
             self.assertEqual(made, self.create(*EXACT, *field, "--memory", "16Mi", "table.csv"))
 
-    def test_pieces_cut_a_record_anywhere(self):
+    def test_record_may_be_split_anywhere_between_pieces(self):
         rows = self.rows(300)
         records = self.records(rows)
         for numbers in [2], [3, 2]:
@@ -578,23 +578,23 @@ class Csv(FieldsTest):
         self.assertEqual(self.output("bfuniq", "--csv", "--field", 3, stdin=long),
                          in_csv(["1", "a\n" * (1 << 20), "z"], ["3", "x", "y"]))
 
-    def test_several_fields_are_not_taken_for_others(self):
+    def test_joined_csv_fields_are_unambiguous(self):
         data = in_csv(["a,b", "c"], ["a", "b,c"], ['a","b', "c"], ["a", 'b","c']) + b'a"",b\n'
         self.assertEqual(self.output("bfuniq", "--csv", "--field", "1,2", *EXACT, stdin=data), data)
         same = b'a,b"c\n"a","b""c"\r\n'
         self.assertEqual(self.output("bfuniq", "--csv", "--field", "1,2", *EXACT, stdin=same), same[:6])
         self.assertEqual(self.output("bfuniq", "--csv", "--field", "2", *EXACT, stdin=same), same[:6])
 
-    def test_a_carriage_return_is_in_quotes_too(self):
+    def test_carriage_return_in_quotes_is_data(self):
         self.create(*EXACT, "--csv", "--field", "1,2", stdin=b'"x\r",y\r\n')
         self.assertEqual(self.output("bfquery", "-0", "-c", "filter.bloom", stdin=b'"x\r",y\0'), b"1\n")
 
-    def test_other_delimiters(self):
+    def test_csv_delimiter_can_be_chosen(self):
         data = in_csv(["a;,", 'x;"y'], ["b", 'x;"y'], delimiter=";")
         self.assertEqual(self.output("bfuniq", "--csv", "--delimiter", ";", "--field", 2, stdin=data),
                          in_csv(["a;,", 'x;"y'], delimiter=";"))
 
-    def test_a_header_may_have_lines(self):
+    def test_csv_header_may_contain_newlines(self):
         data = b'"id\nof it",name\n1,a\n2,a\n'
         self.assertEqual(self.output("bfuniq", "--csv", "--header", "--field", 2, stdin=data), data[:-4])
         self.assertEqual(self.output("bfuniq", "--csv", "--header", "--field", 2, "-c", stdin=data),
@@ -602,7 +602,7 @@ class Csv(FieldsTest):
         result = self.run_tool("bfuniq", "--csv", "--header", "--field", 2, stdin=data + b'"\n",x\n3\n')
         self.assertIn(b"line 7 has no field 2", result.stderr)
 
-    def test_an_open_quote_is_trouble_and_publishes_nothing(self):
+    def test_unclosed_quote_is_an_error_and_publishes_nothing(self):
         for end in b"", b"\n", b",x\n" * 100_000:
             self.write("open.csv", b'id,"x\n"\n1,a""\n2,"b' + end)
             says = "open.csv: the quote that opens a field in line 4 is never closed" + QUOTES.decode()
@@ -623,14 +623,14 @@ class Csv(FieldsTest):
         self.assertEqual(self.output("bfuniq", *field, "open", "plain", "quoted", status=2, says=says),
                          b'1,x\n"p\nq",z\n')
 
-    def test_something_behind_a_closing_quote_is_trouble(self):
+    def test_bytes_after_a_closing_quote_are_an_error(self):
         for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':
             result = self.run_tool("bfuniq", "--csv", "--field", 1, "--missing", "skip", stdin=b'"\n",y\n' + what)
             self.assertEqual((result.returncode, result.stdout), (2, b'"\n",y\n'))
             self.assertEqual(result.stderr, b"bfuniq: standard input: in the record that begins at line 3, a closing"
                                             b" quote is not followed by a delimiter" + QUOTES)
 
-    def test_missing_fields(self):
+    def test_missing_csv_fields_are_skipped_or_errors(self):
         data = b'"a\n",x\n"b"\nc,y\n\n'
         said = b"bfuniq: 2 lines without the field were left out\n"
         field = ["--csv", "--field", 2, "--missing"]
@@ -638,7 +638,7 @@ class Csv(FieldsTest):
         self.assertEqual(self.output("bfuniq", *field, "empty", stdin=data), data[:-1])
         self.assertIn(b"line 3 has no field 2", self.run_tool("bfuniq", *field, "error", stdin=data).stderr)
 
-    def test_what_does_not_go_together(self):
+    def test_incompatible_csv_options_are_refused(self):
         for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
             self.assertIn("--csv needs --field", self.trouble(tool, "--csv", "x", "y"))
             self.assertIn("-0/--null and --csv are mutually exclusive", self.trouble(tool, "--csv", "-0", "--field", 1, "x", "y"))
@@ -740,7 +740,7 @@ class Columns(FieldsTest):
             result = self.run_tool(tool, *words, *arguments, "s.log")
             self.assertEqual(result.stderr.decode(), f"{tool}: {says}" if says else "")
 
-    def test_a_delimiter_that_no_line_has(self):
+    def test_delimiter_absent_from_every_line_is_an_error(self):
         for delimiter, name in ("\t", "tab"), (" ", "blank"), (",", "comma"), (";", "semicolon"), ("|", "'|'"), (
                 "\x01", "delimiter"):
             for there in " ,;|\t":
@@ -755,7 +755,7 @@ class Columns(FieldsTest):
         self.warned(b"1 x\n", "--field", "1,2", "--missing", "empty",
                     warning="no line has a tab, so all fields but the first are empty (set the field delimiter: --delimiter C)")
 
-    def test_quotes_that_become_a_part_of_keys(self):
+    def test_quotes_in_keys_are_warned_of(self):
         says = "fields are quoted, and the quotes become part of the key (add --csv to strip them)"
         for data in b'1,x\n2,"y, z"\n', b'1,"x"', b'1,"\n':
             self.warned(data, "--field", 2, "--delimiter", ",", warning=says)
@@ -766,7 +766,7 @@ class Columns(FieldsTest):
 
 
 class CommandLine(FieldsTest):
-    def test_what_does_not_go_together(self):
+    def test_incompatible_options_are_refused(self):
         for words, says in (
                 (["--field", "0"], "--field takes the numbers or names of up to 32 different fields such as 2, 3,1"
                                    " or id, not '0'"),
@@ -787,7 +787,7 @@ class CommandLine(FieldsTest):
             self.assertIn("--field takes", self.trouble("bfuniq", "--field", wrong))
         self.assertIn("--live reads no keys", self.trouble("bfcreate", "--live", "-n9", "--field", 1, "x"))
 
-    def test_how_lines_end_is_no_question_of_fields(self):
+    def test_kind_of_keys_does_not_depend_on_line_endings(self):
         """The keys are text with either line ending."""
         self.create("--crlf", "--field", 2, stdin=b"a\tx\r\n", name="filter")
         self.assertEqual(self.output("bfquery", "filter", stdin=b"x\n"), b"x\n")

@@ -45,7 +45,7 @@ class FoldTest(ToolTest):
 
 
 class Result(FoldTest):
-    def test_every_factor_gives_what_a_build_of_that_size_gives(self):
+    def test_every_factor_equals_a_build_of_that_size(self):
         for layout in LAYOUTS:
             unit = 512 if layout == "blocked" else 1
             units = BLOCKS if layout == "blocked" else 5040
@@ -63,7 +63,7 @@ class Result(FoldTest):
                 self.assertEqual(craft.field(small, "tag")[:3], b"\xc0\xff\xee")
                 self.assertEqual(craft.field(small, "n", 1), len(KEYS))
 
-    def test_it_is_that_of_the_other_implementation(self):
+    def test_fold_equals_that_of_the_python_implementation(self):
         for layout in LAYOUTS:
             self.filled("-l", layout, "-m", 23_040, "--label", "x")
             units = craft.field(self.read("big"), "m") // (512 if layout == "blocked" else 1)
@@ -71,7 +71,7 @@ class Result(FoldTest):
                 self.output("bffold", "-q", "-f", "--discard", "--factor", factor, "big", "small")
                 self.assertEqual(self.read("small"), craft.derive("fold", factor, self.read("big")))
 
-    def test_what_is_unknown_is_not_passed_on(self):
+    def test_unknown_flags_are_not_copied(self):
         self.filled()
         image = craft.edit(self.read("big"), header={"compat": 6, "provenance": 2**31 + 2},
                            record={"flags": 2**31})
@@ -81,13 +81,13 @@ class Result(FoldTest):
         self.assertEqual([craft.field(self.read("small"), name) for name in
                           ("compat", "provenance")], [0, 2])
 
-    def test_standard_output(self):
+    def test_dash_writes_the_filter_to_standard_output(self):
         self.filled()
         self.output("bffold", "big", "small")
         self.assertEqual(self.output("bffold", "big", "-"), self.read("small"))
         self.assertEqual(self.output("bffold", "-f", "-q", "big", "-"), self.read("small"))
 
-    def test_in_place(self):
+    def test_source_can_be_replaced_while_it_is_read(self):
         self.filled()
         self.output("bffold", "big", "small")
         reader = self.start("bfquery", "big")
@@ -97,7 +97,7 @@ class Result(FoldTest):
         self.assertEqual(self.read("big"), self.read("small"))
         self.assertEqual(self.result(reader, lines(*KEYS[1:])), (0, lines(*KEYS[1:]), b""))
 
-    def test_of_a_live_filter(self):
+    def test_live_filter_in_use_is_folded(self):
         self.create_live("-n", 30_000)
         self.output("bfadd", "-q", "live", "keys")
         writer = self.start("bfadd", "-q", "live")
@@ -111,7 +111,7 @@ class Result(FoldTest):
         message = self.trouble("bffold", "-f", "live", "live", names=["live"])
         self.assertIn("it is the live filter to fold (write to another file)", message)
 
-    def test_unclean(self):
+    def test_unclean_filter_is_refused(self):
         live = self.create_live("-n", 30_000)
         self.output("bfadd", "-q", "live", "keys")
         self.write("live", craft.edit(self.read(live), record={"boot_id": b"x" * 16}))
@@ -136,13 +136,13 @@ class Choice(FoldTest):
             self.assertGreater(self.rate("smaller"), rate)
         return chosen
 
-    def test_the_promised_rate(self):
+    def test_largest_factor_that_keeps_the_target_is_chosen(self):
         for layout in LAYOUTS:
             for promised in 0.05, 0.001:
                 self.filled("-l", layout, "-p", promised)
                 self.assertGreater(self.check_greatest(promised), 5)
 
-    def test_none_recorded(self):
+    def test_default_rate_is_used_if_the_filter_records_none(self):
         self.create("-q", "-m", 512 * 720, "-n", 20_000, "keys", name="big")
         image = craft.edit(self.read("big"), header={"fpr": 0})
         self.write("big", image)
@@ -151,13 +151,13 @@ class Choice(FoldTest):
         self.assertGreater(chosen[0], 1)
         self.assertLess(self.rate("small"), 0.01)
 
-    def test_another_rate(self):
+    def test_fpr_option_sets_the_rate(self):
         self.filled()
         factors = [self.check_greatest(rate, "--fpr", rate) for rate in (1e-4, 0.01, 0.2, 0.9)]
         self.assertEqual(sorted(set(factors)), factors)
         self.assertEqual(self.check_greatest(0.01), factors[1])
 
-    def test_size(self):
+    def test_max_bytes_limits_the_size(self):
         self.filled()
         rows, _ = self.rates("big", "--all")
         sizes = {}
@@ -175,7 +175,7 @@ class Choice(FoldTest):
             self.output("bffold", "-q", "-f", "--max-bytes", unit, "big", "small")
             self.assertLessEqual(len(self.read("small")), bytes_in)
 
-    def test_a_size_that_makes_it_useless_is_refused(self):
+    def test_size_with_a_useless_rate_is_refused(self):
         """--factor makes it anyway. A filter that is already useless may be copied."""
         self.create("-q", "-k", 6, "-m", 512 * 128, stdin=lines(*numbered(20_000)), name="big")
         factor, _, _, rate, _ = self.rates("big", "--all")[0][1]
@@ -196,7 +196,7 @@ class Choice(FoldTest):
         self.output("bffold", "--factor", 1, "big", "copy")
         self.assertEqual(self.read("copy"), self.read("big"))
 
-    def test_no_keys(self):
+    def test_filter_without_keys_folds_to_the_smallest_size(self):
         self.create("-q", "-n", 1000, stdin=b"", name="big")
         self.output("bffold", "big", "small", says=b"bffold: small: it has no keys, so every lookup "
                                                    b"returns no\n")
@@ -205,7 +205,7 @@ class Choice(FoldTest):
 
 
 class Table(FoldTest):
-    def test_it_tells_what_comes_true(self):
+    def test_table_predicts_the_actual_rates(self):
         for layout in LAYOUTS:
             self.filled("-l", layout)
             rows, chosen = self.rates("big", "--all")
@@ -218,14 +218,14 @@ class Table(FoldTest):
                 shown = self.run_tool("bfinspect", "small").stdout.decode()
                 self.assertIn(f"size          {size}, body", shown)
 
-    def test_the_words(self):
+    def test_table_has_aligned_columns(self):
         self.create("-q", "-m", 512 * 4, "-k", 3, "-p", 0.01, stdin=lines(*KEYS[:20]), name="big")
         head, *rows = self.output("bffold", "--dry-run", "--all", "big").decode().splitlines()
         self.assertEqual(head, "    factor         size  bits per key     fill        rate    +20 keys")
         self.assertEqual({len(row) for row in rows}, {len(head)})
         self.assertEqual([row[0] for row in self.rates("big", "--all")[0]], [1, 2, 4])
 
-    def test_more_keys(self):
+    def test_table_predicts_the_rate_with_more_keys(self):
         self.filled()
         self.write("more", lines(*OTHERS))
         self.filled("more", name="both")
@@ -238,7 +238,7 @@ class Table(FoldTest):
         text = self.output("bffold", "--dry-run", "--more", "5k", "big").decode()
         self.assertIn("+5000 keys\n", text)
 
-    def test_useless_factors_are_summed_up(self):
+    def test_useless_factors_are_summarised(self):
         self.filled()
         every = self.rates("big", "--all")[0]
         text = self.output("bffold", "--dry-run", "big").decode()
@@ -253,14 +253,14 @@ class Table(FoldTest):
         rows, chosen = self.rates("big", "--factor", last[0])
         self.assertEqual((rows[-1], chosen), (last, last))
 
-    def test_nothing_is_written(self):
+    def test_dry_run_writes_nothing(self):
         self.filled()
         before = self.snapshot()
         self.output("bffold", "--dry-run", "big")
         self.output("bffold", "--dry-run", "big", "small")
         self.assertEqual(self.snapshot(), before)
 
-    def test_what_cannot_be_folded_is_shown_all_the_same(self):
+    def test_dry_run_shows_a_filter_that_cannot_be_folded(self):
         self.filled("-m", 512 * 72, "-n", 3000)
         result = self.run_tool("bffold", "--dry-run", "big")
         self.assertEqual(result.returncode, 0)
@@ -279,7 +279,7 @@ class Curve(FoldTest):
         self.assertEqual(root.tag, SVG + "svg")
         return root, [element.text or "" for element in root.iter(SVG + "text")]
 
-    def test_well_formed(self):
+    def test_image_is_well_formed(self):
         self.filled()
         self.output("bffold", "--svg", "curve.svg", "big", "small")
         root, texts = self.svg(self.read("curve.svg"))
@@ -305,7 +305,7 @@ class Curve(FoldTest):
                 if element.get(name):
                     self.assertTrue(0 <= float(element.get(name)) <= 960)
 
-    def test_no_line_crosses_the_label(self):
+    def test_lines_do_not_cross_the_label(self):
         """The chosen factor may be anywhere on the curve."""
         for options in [], ["--factor", 1], ["--factor", 60], ["--factor", 720], ["-p", 0.4]:
             self.filled()
@@ -327,7 +327,7 @@ class Curve(FoldTest):
                         self.assertFalse(left <= at[0] <= left + width and y - 14 <= at[1] <= y + 4,
                                          (options, label.text, at))
 
-    def test_it_follows_a_dark_scheme(self):
+    def test_image_has_a_dark_colour_scheme(self):
         self.filled()
         text = self.output("bffold", "--dry-run", "--svg", "-", "big").decode()
         light, dark = re.search(r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\n\}\n"
@@ -336,14 +336,14 @@ class Curve(FoldTest):
             self.assertIn(names + " {", dark)
         self.assertNotRegex(text.split("</style>")[1], "#[0-9a-f]{3}")
 
-    def test_standard_output(self):
+    def test_dash_writes_the_image_to_standard_output(self):
         self.filled()
         drawn = self.output("bffold", "--dry-run", "--svg", "-", "--fpr", 0.2, "big")
         self.run_tool("bffold", "--dry-run", "--svg", "a.svg", "--fpr", 0.2, "big")
         self.assertEqual(self.read("a.svg"), drawn)
         self.assertIn("requested 20%", self.svg(drawn)[1])
 
-    def test_any_name(self):
+    def test_any_file_name_is_escaped_in_the_image(self):
         for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
             if not self.can_be_named(name):
                 continue
@@ -355,7 +355,7 @@ class Curve(FoldTest):
 
 
 class Words(FoldTest):
-    def test_summary(self):
+    def test_summary_prints_sizes_and_rates(self):
         self.filled()
         message = self.run_tool("bffold", "-v", "big", "small").stderr.decode()
         pages = [self.run_tool("bfinspect", name).stdout.decode() for name in ("big", "small")]
@@ -369,7 +369,7 @@ class Words(FoldTest):
         self.assertEqual(again.stderr.decode(), message)
         self.output("bffold", "-vqf", "big", "small")
 
-    def test_a_rate_that_is_not_kept_is_warned_of(self):
+    def test_rate_over_the_target_is_warned_of(self):
         self.filled()
         rows, chosen = self.rates("big", "--all")
         factor, size, _, rate, _ = rows[rows.index(chosen) + 1]

@@ -42,7 +42,7 @@ class Factors(TroubleTest):
         self.assertRegex(dry.stdout, rb"\n\* +1  ")
         return message
 
-    def test_a_factor_that_does_not_divide(self):
+    def test_factor_that_does_not_divide_is_refused(self):
         for factor in 7, 719, 721, 10**9, 2**60:
             self.assertIn(f"{factor} does not divide its 720 blocks (list the factors with --dry-run)",
                           self.refused("--factor", factor))
@@ -50,7 +50,7 @@ class Factors(TroubleTest):
         self.assertIn("3 does not divide its 1000 counters",
                       self.refused("--factor", 3, source="counting"))
 
-    def test_no_factor_keeps_the_rate(self):
+    def test_filter_is_copied_if_no_factor_keeps_the_rate(self):
         fpr = self.inspected("big")["measure"]["fpr"]
         self.assertIn(f"its false-positive rate is already {percent(fpr)}, more than the requested "
                       "rate of 1e-10%", self.refused("-p", "1e-12"))
@@ -64,11 +64,11 @@ class Factors(TroubleTest):
         rates = re.search(r"rate of (\S+)%, more than the requested rate of (\S+)%", message).groups()
         self.assertGreater(float(rates[0]) / 100, half * (1 - 1e-9))
 
-    def test_one_block(self):
+    def test_filter_of_one_block_is_copied(self):
         self.create("-q", "-m", 512, "-p", 0.1, stdin=b"a\n", name="block")
         self.assertIn("no factor divides it", self.copied(source="block"))
 
-    def test_more_keys_than_planned(self):
+    def test_filter_over_its_target_rate_is_copied(self):
         """A filter over its target rate is copied, not folded. A lower rate that is requested cannot be reached."""
         self.create("-q", "-m", 512 * 72, "-n", 100, "-p", 1e-4, "-k", 5, stdin=lines(*KEYS),
                     name="full")
@@ -83,7 +83,7 @@ class Factors(TroubleTest):
         self.assertIn(f"its false-positive rate is already {percent(fpr)}, more than the requested "
                       "rate of 0.01%", self.refused("-p", 1e-4, source="full"))
 
-    def test_a_live_filter_becomes_a_sealed_copy(self):
+    def test_live_filter_that_cannot_fold_becomes_a_sealed_copy(self):
         self.create_live("-n", 3000)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         result = self.run_tool("bffold", "live", "new")
@@ -92,7 +92,7 @@ class Factors(TroubleTest):
         self.output("bfinspect", "-q", "--verify", "new")
         self.assertEqual(self.query("new", stdin=lines(*KEYS)), KEYS)
 
-    def test_sizes(self):
+    def test_filter_below_max_bytes_is_copied(self):
         size = len(self.read("big"))
         self.assertIn(f"it is small enough: {size} bytes (52.0 KiB)",
                       self.copied("--max-bytes", size))
@@ -104,7 +104,7 @@ class Factors(TroubleTest):
 
 
 class Sources(TroubleTest):
-    def test_damage(self):
+    def test_damaged_source_is_refused(self):
         self.write("bad", craft.flip(self.read("big"), 4096 + 5000))
         for words in ["bad", "new"], ["--dry-run", "bad"], ["-f", "bad", "bad"], ["bad", "-"]:
             message = self.trouble("bffold", *words, names=["bad"])
@@ -112,7 +112,7 @@ class Sources(TroubleTest):
 
 
 class Targets(TroubleTest):
-    def test_images(self):
+    def test_image_never_replaces_or_shares_a_destination(self):
         self.write("old", b"<svg/>")
         self.assertIn("--force would overwrite this file", self.trouble("bffold", "--svg", "old", "big", "new"))
         self.assertIn("cannot both be new", self.trouble("bffold", "--svg", "new", "big", "new"))
@@ -124,23 +124,23 @@ class Targets(TroubleTest):
         self.assertIn("it is a filter",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
 
-    def test_no_image_of_what_was_not_made(self):
+    def test_failed_fold_draws_no_image(self):
         for words in ["--svg", "curve.svg", "big", "new"], ["--svg", "-", "big", "new"]:
             message = self.trouble("bffold", "-q", "--factor", 1, *words, before=["prlimit", "--fsize=8192"])
             self.assertIn("cannot create new: File too large", message)
 
-    def test_no_filter_where_its_image_cannot_be(self):
+    def test_failed_image_leaves_no_filter(self):
         for name in "no-folder/curve.svg", "":
             self.trouble("bffold", "--svg", name, "big", "new", names=[name])
 
-    def test_no_folder_for_temporary_files(self):
+    def test_missing_temporary_folder_is_an_error(self):
         message = self.trouble("bffold", "big", "-", env={"TMPDIR": str(self.folder / "no")})
         self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no "
                                   "(choose another folder with TMPDIR): No such file or directory\n")
 
 
 class CommandLine(TroubleTest):
-    def test_words(self):
+    def test_wrong_command_lines_are_refused(self):
         for words, says in ((["-Z", "big", "new"], "unknown"), ([], "missing"),
                             (["big"], "--dry-run"), (["big", "a", "b"], "one DEST"),
                             (["", "new"], "missing"),
@@ -151,7 +151,7 @@ class CommandLine(TroubleTest):
             self.assertIn(says, message)
             self.assertIn("--help", message)
 
-    def test_values(self):
+    def test_invalid_option_values_are_refused(self):
         for option, values in (("--fpr", ("0", "1", "-1", "x", "")),
                                ("--factor", ("0", "-1", "1.5")),
                                ("--max-bytes", ("0", "x", "1KB")), ("--more", ("-1", "", "x"))):

@@ -53,7 +53,7 @@ class Forms(ToolTest):
     def made(self, *words, stdin, name="made"):
         return self.create("-q", "-f", "-p", "1e-9", *words, stdin=stdin, name=name)
 
-    def test_a_form_makes_the_filter_of_keys_that_were_converted_before(self):
+    def test_key_form_equals_prior_conversion(self):
         for form, (words, written, other, converted, _) in FORMS.items():
             wanted = self.made(*other, stdin=converted)
             header = self.inspected("made")["header"]
@@ -70,7 +70,7 @@ class Forms(ToolTest):
                 with by_pieces(written, size) as pipe:
                     self.assertEqual(self.made(*words, stdin=pipe), wanted)
 
-    def test_each_tool_puts_keys_into_their_form(self):
+    def test_every_tool_converts_keys(self):
         """A key is found in every spelling, and whole lines are printed unchanged."""
         for form, (words, written, _, _, absent) in FORMS.items():
             with self.subTest(form=form):
@@ -140,13 +140,13 @@ class Forms(ToolTest):
             says = self.trouble("bfcreate", words, "--hex", "--key-size", 4, "new", stdin=lines(*broken))
             self.assertIn(f"line {at[0] + 1}: the key 'x' is not 4 bytes in hexadecimal", says)
 
-    def test_queries_accept_any_name(self):
+    def test_invalid_names_are_accepted_in_queries(self):
         """A log may contain names that bfcreate refuses. They must not end a query."""
         self.made("--domains", stdin=b"b.example\n")
         asked = b"*.b.example\n..b.example\nx y.b.example.\n\n.\n..\na b\n"
         self.assertEqual(self.output("bfquery", "--domains", "made", stdin=asked), b"".join(asked.splitlines(True)[:3]))
 
-    def test_a_name_is_found_by_its_parents(self):
+    def test_name_matches_through_its_parent_domains(self):
         self.made("--domains", stdin=b"example.com\ndeep.a.b.example.org\nzip\n", name="one")
         self.made("--domains", "--seed", 5, stdin=b"a.example.com\nnet\n", name="two")
         in_one = b"example.com\nEXAMPLE.com.\na.example.com\nx.y.a.Example.Com\nq.deep.a.b.example.org\nzip\nfile.zip\n"
@@ -171,7 +171,7 @@ class Forms(ToolTest):
         # Other tools match only the name itself:
         self.output("bfinspect", "-q", "--domains", "--keys", "-", "one", stdin=b"a.example.com\n", status=1)
 
-    def test_lists_of_hashes(self):
+    def test_lists_of_hashes_are_read(self):
         """Published lists, looked up with the output of sha1sum."""
         digests = [hashlib.sha1(b"%d" % i).hexdigest() for i in range(3000)]
         self.write("list", lines(*(f"{digest.upper()}:{i}" for i, digest in enumerate(digests))))

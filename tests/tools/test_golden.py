@@ -74,7 +74,7 @@ def error_of_series(row):
 
 @once
 class Folders(unittest.TestCase):
-    def test_files_are_what_the_scripts_make(self):
+    def test_files_equal_the_output_of_the_scripts(self):
         for folder in GOLDEN, REFUSED:
             result = subprocess.run([sys.executable, "-B", str(folder / "make.py"), "--check"],
                                     stdout=subprocess.PIPE)
@@ -90,7 +90,7 @@ class Folders(unittest.TestCase):
         sizes = [path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()]
         self.assertLess(sum(sizes), 1_100_000)
 
-    def test_every_layout_in_both_forms(self):
+    def test_every_layout_has_a_file_in_both_forms(self):
         found = {(row["layout"], row["form"]) for row in GOOD}
         self.assertEqual(found, {(layout, form) for layout in ("blocked", "classic", "counting", "ribbon")
                                  for form in ("file", "embedded")})
@@ -125,17 +125,17 @@ class Slices(ToolTest):
         self.assertEqual(python.returncode, result.returncode, result.stderr)
         return python.stderr.decode(), result.stderr
 
-    def test_join(self):
+    def test_golden_slices_join(self):
         for row in SLICES:
             with self.subTest(row["slices"]):
                 self.assertEqual(self.join(row), ("", b""))
                 self.assertEqual(sha256(self.read("by-python")), row["sha256"])
                 self.assertEqual(self.read("by-c"), self.read("by-python"))
 
-    def test_the_whole_of_some_is_here(self):
+    def test_whole_of_a_golden_join_is_a_golden_file(self):
         self.assertGreaterEqual({row["sha256"] for row in GOOD}, {SLICES[1]["sha256"]})
 
-    def test_what_makes_no_whole(self):
+    def test_incomplete_sets_are_refused(self):
         self.assertGreater(len(BAD_SLICES), 10)
         for row in BAD_SLICES:
             with self.subTest(row["slices"]):
@@ -144,7 +144,7 @@ class Slices(ToolTest):
                 self.check_message("bfmerge", by_c)
                 self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_a_slice_alone_is_no_whole(self):
+    def test_single_slice_is_not_joined(self):
         for row in GOOD:
             if row["whole_blocks"] != "-":
                 with self.subTest(row["file"]):
@@ -177,7 +177,7 @@ class Operations(ToolTest):
         for number, name in enumerate(row["sources"].split(",")):
             yield self.write(f"source-{number}", (GOLDEN / name).read_bytes())
 
-    def test_results_are_those_of_the_table(self):
+    def test_results_match_the_table(self):
         rows = table(GOLDEN / "operations.tsv")
         self.assertEqual({row["operation"].split()[0] for row in rows}, set(self.COMMANDS))
         for row in rows:
@@ -203,7 +203,7 @@ def without_kind(image):
 
 
 class Good(ToolTest):
-    def test_open_verify_and_contain_their_keys(self):
+    def test_files_open_verify_and_contain_their_keys(self):
         for row in GOOD:
             with self.subTest(row["file"]):
                 keys = ["--as-is", "--keys", GOLDEN / row["keys"]] if row in BY_XXH3 and row not in NEWER else []
@@ -229,7 +229,7 @@ class Good(ToolTest):
                 for name in "first_block", "whole_blocks":
                     self.assertEqual(str(header.get(name, "-")), row[name])
 
-    def test_answers(self):
+    def test_bfquery_answers_as_listed(self):
         absent = GOLDEN / "keys" / "absent.keys"
         for row in BY_XXH3:
             with self.subTest(row["file"]):
@@ -244,7 +244,7 @@ class Good(ToolTest):
                     self.assertEqual((result.returncode, result.stdout), (status, out))
                     self.assertEqual(result.stderr, b"")
 
-    def test_reader_agrees_on_every_answer(self):
+    def test_python_reader_agrees_on_every_answer(self):
         for row in GOOD:
             with self.subTest(row["file"]):
                 path = GOLDEN / row["file"]
@@ -258,7 +258,7 @@ class Good(ToolTest):
                 if row in BY_XXH3 and row not in NEWER:
                     self.assertEqual(self.run_tool("bfquery", "--as-is", path, stdin=absent).stdout, maybe)
 
-    def test_the_page_for_people_names_the_kind_of_keys(self):
+    def test_bfinspect_names_the_kind_of_keys(self):
         for row in GOOD:
             with self.subTest(row["file"]):
                 page = self.run_tool("bfinspect", "--fields", GOLDEN / row["file"]).stdout.decode()
@@ -266,7 +266,7 @@ class Good(ToolTest):
                 recorded = row["key_kind"] != "unknown"
                 self.assertEqual(f"  key kind      {row['key_kind']}\n" in page, recorded)
 
-    def test_bfcreate_makes_the_same_bytes(self):
+    def test_bfcreate_makes_the_golden_bytes(self):
         expressible = [row for row in GOOD if row["bfcreate"] != "-"]
         self.assertGreater(len(expressible), 8)
         for row in expressible:
@@ -275,7 +275,7 @@ class Good(ToolTest):
                 golden = (GOLDEN / row["file"]).read_bytes()
                 self.assertEqual(without_kind(made), without_kind(golden))
 
-    def test_whole_file_of_the_text(self):
+    def test_whole_file_equals_that_of_the_specification(self):
         craft.reader("wholefile", SOURCE_ROOT / "format-spec.md", self.folder / "whole")
         self.assertEqual(self.read("whole"), (GOLDEN / "whole-file-of-the-text.bloom").read_bytes())
 
@@ -290,14 +290,14 @@ class Series(ToolTest):
             return series
         return craft.named(path.read_bytes(), row["file"]).verify()
 
-    def test_live_and_sealed_of_both_kinds_and_layouts(self):
+    def test_series_cover_live_sealed_both_kinds_and_layouts(self):
         found = {(row["file"].startswith("live/"), row["generations"] != "0", row["layout"])
                  for row in SERIES}
         self.assertGreaterEqual(found, {(True, forgets, layout) for forgets in (True, False)
                                         for layout in ("blocked", "classic")})
         self.assertGreaterEqual(found, {(False, False, "blocked"), (False, False, "classic")})
 
-    def test_fields(self):
+    def test_header_fields_match_the_table(self):
         for row in SERIES:
             with self.subTest(row["file"]):
                 series = self.opened(row)
@@ -314,7 +314,7 @@ class Series(ToolTest):
                                  [(row["hash"], row["key_kind"], row["seed"],
                                    row["generations"])] * len(images))
 
-    def test_answers(self):
+    def test_bfquery_answers_series_as_listed(self):
         for row in SERIES:
             with self.subTest(row["file"]):
                 series = self.opened(row)
@@ -330,7 +330,7 @@ class Series(ToolTest):
                     result = self.run_tool("bfquery", "--as-is", GOLDEN / row["file"], stdin=stdin)
                     self.assertEqual((result.returncode, result.stdout, result.stderr), (0 if out else 1, out, b""))
 
-    def test_sealed_copies(self):
+    def test_sealed_copies_equal_the_golden_files(self):
         for row in SERIES:
             if row["file"].startswith("live/"):
                 with self.subTest(row["file"]):
@@ -341,7 +341,7 @@ class Series(ToolTest):
             else:
                 self.assertEqual(row["sealed_sha256"], row["sha256"])
 
-    def test_bfinspect_verifies_sealed_ones(self):
+    def test_bfinspect_verifies_sealed_series(self):
         for row in SERIES:
             if not row["file"].startswith("live/"):
                 with self.subTest(row["file"]):
@@ -361,20 +361,20 @@ class Series(ToolTest):
 
 
 class RefusedSeries(ToolTest):
-    def test_bfquery_refuses(self):
+    def test_bfquery_refuses_series_with_the_listed_error(self):
         for row in BAD_SERIES:
             with self.subTest(row["file"]):
                 message = self.trouble("bfquery", REFUSED / row["file"], stdin=b"bloomfile\n")
                 error = error_of_series(row)
                 self.assertRegex(message, BLAMED.get(error, ": " + re.escape(WORDS[error])))
 
-    def test_bfinspect_and_bfseal_refuse(self):
+    def test_bfinspect_and_bfseal_refuse_series(self):
         for row in BAD_SERIES:
             with self.subTest(row["file"]):
                 self.assertIn(self.run_tool("bfinspect", REFUSED / row["file"]).returncode, (1, 2))
                 self.trouble("bfseal", REFUSED / row["file"], "out")
 
-    def test_reader_refuses(self):
+    def test_python_reader_refuses_series(self):
         for row in BAD_SERIES:
             with self.subTest(row["file"]):
                 with self.assertRaises(ValueError) as refused:
@@ -415,7 +415,7 @@ class Refused(ToolTest):
                 else:
                     self.assertEqual(faults[0], row["error"])
 
-    def test_bfinspect_says_one_line_about_each(self):
+    def test_bfinspect_prints_one_line_per_file(self):
         for row in BAD:
             with self.subTest(row["file"]):
                 live = error_of_path(row) is None
@@ -427,7 +427,7 @@ class Refused(ToolTest):
                 else:
                     self.check_message("bfinspect", result.stderr, row["file"])
 
-    def test_bfquery_refuses(self):
+    def test_bfquery_refuses_with_the_listed_error(self):
         for row in BAD:
             for option in ("--verify", "--") if row["rule"] in STATES else ("--verify",):
                 error = row["error"] if option == "--verify" else error_of_path(row)
@@ -443,7 +443,7 @@ class Refused(ToolTest):
                         blamed = BLAMED.get(error, "no file")
                         self.assertRegex(message, f": {re.escape(WORDS[error])}|{blamed}")
 
-    def test_reader_refuses(self):
+    def test_python_reader_refuses_with_the_listed_error(self):
         for row in BAD:
             with self.subTest(row["file"]):
                 self.assertEqual(craft.refusal((REFUSED / row["file"]).read_bytes()),

@@ -40,7 +40,7 @@ class InspectTest(ToolTest):
 
 
 class Page(InspectTest):
-    def test_a_healthy_filter(self):
+    def test_healthy_filter_has_no_advice(self):
         page = self.page("filter").splitlines()
         self.assertEqual(page[0], "filter: healthy header and fill, body not verified")
         self.assertNotIn("advice", "".join(page))
@@ -50,7 +50,7 @@ class Page(InspectTest):
         for name in "keys", "fill", "actual rate", "target rate", "layout", "k", "size", "state":
             self.assertRegex(text, rf"(?m)^  {name} +\S")
 
-    def test_label_tag_seed_and_origin(self):
+    def test_label_tag_seed_and_provenance_are_shown(self):
         page = self.page(GOLDEN / "blocked-label-tag.bloom")
         self.assertIn("Wörter, слова, λέξεις", page)
         self.assertIn(bytes(range(0xA0, 0xB0)).hex(), page)
@@ -63,7 +63,7 @@ class Page(InspectTest):
         self.assertIn("intersection", self.page(GOLDEN / "classic-intersection.bloom"))
         self.assertIn("union", self.page(GOLDEN / "blocked-union.bloom", status=1))
 
-    def test_header(self):
+    def test_fields_option_shows_every_field(self):
         for option in "-H", "--fields":
             page = self.page(option, "filter")
             for name, (offset, _) in craft.HEADER.items():
@@ -75,16 +75,16 @@ class Page(InspectTest):
                     self.assertRegex(page, rf"(?m)^ +{place} +{name} ")
             self.assertNotIn("!", page)
 
-    def test_several_files(self):
+    def test_each_of_several_files_gets_a_verdict(self):
         page = self.page("filter", GOLDEN / "classic-file.bloom", "filter")
         self.assertEqual(len(re.findall(r"(?m)^\S+: healthy header and fill", page)), 3)
 
-    def test_quiet(self):
+    def test_quiet_prints_only_errors(self):
         for option in "-q", "--quiet":
             self.assertEqual(self.page(option, "filter"), "")
             self.trouble("bfinspect", option, "filter", "no-such-file", names=["no-such-file"])
 
-    def test_the_verdict_promises_what_was_looked_at(self):
+    def test_verdict_states_only_the_checks_that_ran(self):
         for words, verdict in (([], "healthy header and fill, body not verified"),
                                (["--quick"], "healthy header, body not read"),
                                (["--keys", "keys"], "healthy header and fill, body not verified"),
@@ -97,7 +97,7 @@ class Page(InspectTest):
         self.assertIn("not verified", self.page("turned"))
         self.assertIn("damaged", self.trouble("bfinspect", "-q", "--verify", "turned"))
 
-    def test_quick(self):
+    def test_quick_does_not_read_the_body(self):
         page = self.page("--quick", "filter")
         self.assertIn("healthy header, body not read", page)
         self.assertNotIn("fill", page)
@@ -106,7 +106,7 @@ class Page(InspectTest):
 
 
 class Numbers(InspectTest):
-    def test_measures_are_those_of_the_bits(self):
+    def test_measurements_match_the_bits(self):
         for name in ("blocked-file", "classic-file", "counting-file", "blocked-one-block",
                      "classic-m480833", "counting-embedded", "classic-no-keys", "blocked-k64"):
             with self.subTest(name):
@@ -136,7 +136,7 @@ class Numbers(InspectTest):
             fpr = sum((ones_of_block / 512) ** k for ones_of_block in blocks) / len(blocks)
         return ones, ones / m, fpr
 
-    def test_what_a_stub_lacks_is_not_told(self):
+    def test_truncated_numbers_are_not_shown(self):
         """A number that is cut in two is not shown, not even as zero."""
         image = (GOLDEN / "blocked-file.bloom").read_bytes()
         for size in [*range(1, 260), 511, 512, 513, 2047, 2048, 3071, 4095]:
@@ -152,12 +152,12 @@ class Numbers(InspectTest):
         self.write("stub", image[:4096])
         self.assertIn("\n  target rate   1%\n", self.run_tool("bfinspect", "stub").stdout.decode())
 
-    def test_a_full_filter(self):
+    def test_full_filter_has_a_rate_of_1(self):
         measure = self.report(GOLDEN / "classic-full.bloom")["measure"]
         self.assertEqual((measure["fill"], measure["fpr"], measure["keys_estimate"]), (1, 1, None))
         self.page(GOLDEN / "classic-full.bloom", status=1)
 
-    def test_an_empty_filter(self):
+    def test_empty_filter_has_a_rate_of_0(self):
         measure = self.report(GOLDEN / "blocked-no-keys.bloom")["measure"]
         self.assertEqual(measure, {"ones": 0, "fill": 0, "fpr": 0, "keys_estimate": 0})
 
@@ -174,7 +174,7 @@ class Numbers(InspectTest):
                 self.assertIn("rebuild it", report["advice"])
             self.assertEqual(self.inspected("as promised", *words)["verdict"][:7], "healthy")
 
-    def test_the_measured_rate_is_the_rate_of_absent_keys(self):
+    def test_measured_rate_equals_the_rate_of_non_members(self):
         absent = lines(*numbered(50_000, "absent "))
         for layout in "blocked", "classic", "counting":
             self.create("-q", "-l", layout, "-p", "0.02", stdin=lines(*numbered(2000)))
@@ -192,7 +192,7 @@ class Json(InspectTest):
         return {name for line in re.findall(r"^\.It Cm (.*)$", section, re.M)
                 for name in line.replace(",", " ").split()}
 
-    def test_documented_keys_are_always_there(self):
+    def test_documented_members_are_always_present(self):
         documented = self.documented()
         self.assertGreater(len(documented), 12)
         for path in ("filter", "no-such-file", ".", "/dev/null", REFUSED / "empty.bloom",
@@ -201,7 +201,7 @@ class Json(InspectTest):
                      REFUSED / "page-1-bit-flipped.bloom", REFUSED / "truncated-to-16.bloom"):
             self.assertEqual(set(self.report("--verify", path)), documented)
 
-    def test_header_and_records(self):
+    def test_report_has_header_and_records(self):
         report = self.report("filter")
         image = craft.Image(self.read("filter"), "filter")
         header, record = image.header, image.record
@@ -223,27 +223,27 @@ class Json(InspectTest):
         self.assertEqual(report["size"], len(self.read("filter")))
         self.assertTrue(self.report(GOLDEN / "n-estimated.bloom")["record"]["n_estimated"])
 
-    def test_record_in_force_of_an_interrupted_seal(self):
+    def test_record_in_force_of_an_interrupted_seal_is_reported(self):
         for slot in 0, 1:
             report = self.report(GOLDEN / f"interrupted-seal-{slot}.bloom")
             self.assertEqual(report["record"]["n"], 40)
             self.assertEqual([record["state"] for record in report["records"]],
                              ["live", "sealed"] if slot == 0 else ["sealed", "live"])
 
-    def test_greatest_numbers(self):
+    def test_largest_numbers_are_printed_exactly(self):
         report = self.report(GOLDEN / "extreme-numbers.bloom", "--quick")
         self.assertEqual((report["record"]["n"], report["header"]["m_unfolded"]),
                          (2**64 - 1, 2**60))
         self.assertEqual(report["header"]["fpr"], 1 - 2**-53)
         self.assertEqual(self.report(GOLDEN / "smallest-rate.bloom")["header"]["fpr"], 5e-324)
 
-    def test_numbers_that_json_has_no_word_for(self):
+    def test_numbers_json_cannot_represent_are_null(self):
         for name in "fpr-nan", "fpr-infinite":
             text = self.run_tool("bfinspect", "--report", "-", REFUSED / f"{name}.bloom").stdout
             report = json.loads(text, parse_constant=lambda word: self.fail(word))
             self.assertIsNone(report["header"]["fpr"])
 
-    def test_one_line_a_file(self):
+    def test_report_has_one_line_per_file(self):
         result = self.run_tool("bfinspect", "--report", "-", "filter", "no-such-file", "keys", "filter")
         self.assertEqual(result.returncode, 2)
         reports = [json.loads(line) for line in result.stdout.splitlines()]
@@ -252,7 +252,7 @@ class Json(InspectTest):
                          [("filter", 0, None), ("no-such-file", 2, "ENOENT"),
                           ("keys", 2, "BLOOMFILE_EMAGIC"), ("filter", 0, None)])
 
-    def test_names_of_files(self):
+    def test_file_names_are_valid_json(self):
         for name, text in (("ünïcödé ☃", "ünïcödé ☃"), ('qu"ote\\', r'qu"ote\134'), ("new\nline", r"new\012line"),
                            ("\x1b[31m", r"\033[31m"), ("\u009b", r"\302\233")):
             self.write(name, self.read("filter"))
@@ -261,13 +261,13 @@ class Json(InspectTest):
         self.write("caf\udce9", self.read("filter"))
         self.assertEqual(self.report("caf\udce9")["file"], r"caf\351")
 
-    def test_labels(self):
+    def test_labels_are_valid_json(self):
         for label in "ünïcödé ☃ 🌸", 'qu"ote', "</script>", "x" * 112:
             self.write("filter", file_form("blocked", 512, 6, label=label))
             for locale in "C", "C.UTF-8":
                 self.assertEqual(self.report("filter", locale=locale)["header"]["label"], label)
 
-    def test_the_bytes_of_any_label_can_be_had_back(self):
+    def test_bytes_of_any_label_can_be_recovered(self):
         """The manual promises it: a byte is a backslash and three octal digits, and a backslash is escaped too."""
         text = "".join((SOURCE_ROOT / "man" / "bfinspect.1").read_text().splitlines(keepends=True))
         self.assertIn("\n.Ql \\eooo ,\na backslash and three octal digits", text)
@@ -281,7 +281,7 @@ class Json(InspectTest):
             back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), shown)
             self.assertEqual(back, label)
 
-    def test_different_names_are_different_texts(self):
+    def test_different_names_give_different_texts(self):
         """The bytes of a file name, like those of a label, can be recovered. So can those of a missing key."""
         image = file_form("blocked", 512, 6)
         names = [b"a\xff", b"a\\377", b"a\\134377", b"\\", b"a\n", b"a\\012", "é☃".encode()]
@@ -297,7 +297,7 @@ class Json(InspectTest):
                 self.assertEqual(back, data)
         self.assertEqual(len(set(shown)), len(names))
 
-    def test_labels_that_a_terminal_must_not_see(self):
+    def test_control_characters_in_labels_are_escaped(self):
         for name in ("label-escape", "label-newline", "label-last-c1", "label-latin-1",
                      "label-after-a-zero", "label-delete"):
             for words in ["--report", "-"], [], ["-H"]:
@@ -307,7 +307,7 @@ class Json(InspectTest):
 
 
 class Verify(InspectTest):
-    def test_a_good_file(self):
+    def test_sound_file_is_verified(self):
         self.assertIn("verified", self.page("--verify", "filter"))
         self.assertTrue(self.report("--verify", "filter")["verified"])
         self.assertFalse(self.report("filter")["verified"])
@@ -324,7 +324,7 @@ class Verify(InspectTest):
         page = self.run_tool("bfinspect", "--verify", "bad").stdout.decode().splitlines()
         self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
 
-    def test_a_lost_bit_shows_even_without_verify(self):
+    def test_lost_bit_is_detected_without_verify(self):
         """Section 12.4 sets the order: the page is reported before the sums."""
         at = self.first_byte_with_a_one()
         self.write("bad", craft.flip(self.read("filter"), at))
@@ -334,7 +334,7 @@ class Verify(InspectTest):
                              ("BLOOMFILE_EPAGE", False, 1))
             self.assertEqual(report["faults"][-1]["page"], (at - 4096) // 4096)
 
-    def test_wrong_sums_of_whole_pages_show_even_without_verify(self):
+    def test_wrong_totals_are_detected_without_verify(self):
         for words in (), ("--verify",):
             report = self.report(*words, REFUSED / "ones-too-few.bloom")
             self.assertEqual((report["error"], report["faults"][-1]["field"]),
@@ -344,7 +344,7 @@ class Verify(InspectTest):
         data = self.read("filter")
         return next(i for i in range(4096, len(data)) if data[i])
 
-    def test_which_part_of_the_body_is_wrong(self):
+    def test_verify_names_the_wrong_part_of_the_body(self):
         for name, field in (("body-crc-wrong", "body_crc"), ("ones-too-few", "ones"),
                             ("overflow-too-many", "overflow"), ("bit-beyond-m-counted", "padding"),
                             ("counter-beyond-m", "padding")):
@@ -353,7 +353,7 @@ class Verify(InspectTest):
                              ("BLOOMFILE_EBODY", field))
 
 
-    def test_threads_change_nothing(self):
+    def test_report_does_not_depend_on_threads(self):
         self.create("-q", "-n", "2e7", name="good", stdin=lines(*KEYS))
         bad = bytearray(self.read("good"))
         for page in 5000, 3000, 1023:
@@ -368,13 +368,13 @@ class Verify(InspectTest):
 
 
 class Keys(InspectTest):
-    def test_all_there(self):
+    def test_present_keys_are_confirmed(self):
         self.assertIn("all present", self.page("--keys", "keys", "filter"))
         self.assertEqual(self.report("--keys", "keys", "filter")["keys"],
                          {"checked": 300, "own": 300, "missing": 0, "first_missing": []})
         self.assertIsNone(self.report("filter")["keys"])
 
-    def test_missing_keys(self):
+    def test_missing_keys_are_counted_and_listed(self):
         others = [b"no 1", b"no \x1b[2J", b"\xff\x00", "né".encode(), b"no " + b"x" * 500, b"no 6"]
         self.write("list", lines(*KEYS[:10], *others))
         self.write("roomy", file_form("classic", 20_000, 10, KEYS))
@@ -390,12 +390,12 @@ class Keys(InspectTest):
         self.assertIn("and 1 more", page)
         self.assertNotRegex(page, r"[\x00-\x09\x0b-\x1f\x7f]")
 
-    def test_standard_input(self):
+    def test_keys_come_from_standard_input(self):
         for stdin, missing in (lines(*KEYS), 0), (b"never added\n", 1), (b"", 0):
             keys = self.report("--keys", "-", "filter", stdin=stdin)["keys"]
             self.assertEqual((keys["checked"], keys["missing"]), (stdin.count(b"\n"), missing))
 
-    def test_forms(self):
+    def test_keys_may_have_any_input_form(self):
         records = [struct.pack(">I", i) for i in range(10)]
         self.write("filter", file_form("classic", 9000, 9, records))
         for words, stdin in ((["-0"], b"\0".join(KEYS[:3])), (["--crlf"], b"a\r\nb\r\n")):
@@ -406,14 +406,14 @@ class Keys(InspectTest):
         self.assertEqual(keys["keys"], {"checked": 11, "own": 11, "missing": 1,
                                         "first_missing": ["ff000a01"]})
 
-    def test_lists_that_cannot_be_read(self):
+    def test_unreadable_lists_are_errors(self):
         (self.folder / "folder").mkdir()
         for name in "no-such-list", "folder":
             self.trouble("bfinspect", "--keys", name, "filter", names=[name])
         self.trouble("bfinspect", "--keys", "-", "-x7", "filter", stdin=b"12345678",
                      names=["standard input"])
 
-    def test_a_list_that_can_be_read_only_once(self):
+    def test_list_from_a_pipe_cannot_check_two_filters(self):
         os.mkfifo(self.folder / "fifo")
         for name in "-", "fifo":
             self.trouble("bfinspect", "--keys", name, "filter", "filter")
@@ -425,7 +425,7 @@ class Verdicts(InspectTest):
     def verdict(self, *arguments):
         return self.report(*arguments)["verdict"]
 
-    def test_over_capacity(self):
+    def test_filter_over_capacity_is_not_healthy(self):
         self.create("-q", "-n", 100, stdin=lines(*numbered(400)))
         report = self.report("filter.bloom")
         self.assertEqual(report["status"], 1)
@@ -434,22 +434,22 @@ class Verdicts(InspectTest):
         self.assertTrue(report["advice"])
         self.page("filter.bloom", status=1)
 
-    def test_rate_not_kept(self):
+    def test_filter_over_its_rate_is_not_healthy(self):
         self.create("-q", "-m", 1024, "-p", "0.0001", stdin=lines(*numbered(300)))
         self.assertIn("rate above target", self.verdict("filter.bloom"))
 
-    def test_low_rates_of_sound_filters_are_kept_whatever_the_seed(self):
+    def test_sound_filter_of_any_seed_keeps_a_low_rate(self):
         """A few crowded blocks determine such a rate, so it varies by half."""
         keys = lines(*numbered(100_000))
         for seed in range(40):
             self.create("-q", "-f", "-p", "1e-9", "-s", seed, stdin=keys)
             self.assertEqual(self.verdict("filter.bloom"), "healthy header and fill, body not verified", seed)
 
-    def test_a_filter_with_bits_for_half_of_its_keys_does_not_keep_a_low_rate(self):
+    def test_filter_with_half_the_bits_does_not_keep_a_low_rate(self):
         self.create("-q", "-m", 804_864, "-k", 22, "-p", "1e-9", "-n", 20_000, stdin=lines(*numbered(20_000)))
         self.assertIn("rate above target", self.verdict("filter.bloom"))
 
-    def test_not_a_filter(self):
+    def test_file_that_is_not_a_filter_is_an_error(self):
         for name, words in (("empty", "empty"), ("text", "not a filter file"),
                             ("zeros", "not a filter file"), ("version-2", "newer format"),
                             ("incompat-bit-31", "bit 31"), ("textmode-crlf-to-lf", "text-mode"),
@@ -458,7 +458,7 @@ class Verdicts(InspectTest):
                             ("live", "unclean"), ("live-clean", "live, clean"), ("k-65", "k")):
             self.assertIn(words, self.verdict(REFUSED / f"{name}.bloom"))
 
-    def test_status_is_the_worst(self):
+    def test_exit_status_is_the_worst_of_all_files(self):
         self.create("-q", "-n", 100, stdin=lines(*numbered(400)), name="crowded")
         for names, status in ((["filter"], 0), (["filter", "crowded"], 1),
                               (["crowded", "filter"], 1),
@@ -467,7 +467,7 @@ class Verdicts(InspectTest):
 
 
 class Trouble(InspectTest):
-    def test_command_line(self):
+    def test_wrong_command_lines_are_refused(self):
         self.trouble("bfinspect")
         for words in (["-Y"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
                       ["--quick", "--verify"], ["--verify", "--threads", "0"],
@@ -478,7 +478,7 @@ class Trouble(InspectTest):
             with self.subTest(words):
                 self.trouble("bfinspect", *words, "filter")
 
-    def test_what_is_no_file_of_bytes(self):
+    def test_pipes_folders_and_devices_are_errors(self):
         os.mkfifo(self.folder / "fifo")
         (self.folder / "folder").mkdir()
         for name, words in (("fifo", "FIFO"), ("folder", "directory"), ("/dev/null", "device"),
@@ -487,12 +487,12 @@ class Trouble(InspectTest):
             self.assertIn(words, self.trouble("bfinspect", name, names=[name]))
 
     @needs(*UNPRIVILEGED)
-    def test_unreadable(self):
+    def test_unreadable_file_is_an_error(self):
         (self.folder / "filter").chmod(0)
         self.assertIn("Permission denied",
                       self.trouble("bfinspect", "filter", names=["filter"], before=UNPRIVILEGED))
 
-    def test_full_and_closed_standard_output(self):
+    def test_full_or_closed_standard_output_is_an_error(self):
         for words in (["filter"], ["--report", "-", "filter"], ["--map", "filter"], ["--help"],
                       ["--version"]):
             with open("/dev/full", "wb") as full:
@@ -504,13 +504,13 @@ class Trouble(InspectTest):
             self.assertEqual(result.returncode, 2, words)
             self.check_message("bfinspect", result.stderr, "standard output")
 
-    def test_closed_input_and_error(self):
+    def test_closed_input_or_standard_error_does_not_matter(self):
         for closed in 0, 2:
             result = self.run_tool("bfinspect", "filter", stdin=None,
                                    preexec_fn=lambda: os.close(closed))
             self.assertEqual((result.returncode, bool(result.stdout)), (0, True))
 
-    def test_a_file_that_shrinks_while_it_is_read(self):
+    def test_file_truncated_during_the_read_is_an_error(self):
         self.write("big", file_form("classic", 8 * 4096 * 8, 9, KEYS))
         environment = self.environment()
         process = subprocess.Popen(self.command("bfinspect", "--report", "-", "--keys", "-", "big"),
@@ -528,7 +528,7 @@ class Trouble(InspectTest):
         self.check_message("bfinspect", message, "big", "shrank")
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_a_file_that_shrinks_while_threads_verify_it(self):
+    def test_file_truncated_during_verification_is_an_error(self):
         for threads in 1, 2, 5:
             self.create("-q", "-f", "-n", "2e7", name="big", stdin=lines(*KEYS))
             result = self.run_tool("bfinspect", "--report", "-", "--verify", "--threads", threads, "big",
@@ -539,7 +539,7 @@ class Trouble(InspectTest):
             self.assertEqual((report["verified"], report["faults"]), (False, []))
             self.check_message("bfinspect", result.stderr, "big", "shrank")
 
-    def test_closed_input_is_not_taken_for_another_file(self):
+    def test_closed_standard_input_as_a_key_list_is_an_error(self):
         self.trouble("bfinspect", "--keys", "-", "filter", stdin=None, names=["standard input"],
                      preexec_fn=lambda: os.close(0))
 

@@ -21,7 +21,7 @@ class LiveTest(ToolTest):
 
 
 class States(LiveTest):
-    def test_clean(self):
+    def test_clean_filter_is_reported_as_clean(self):
         report = self.inspected("live")
         self.assertEqual((report["verdict"], report["status"], report["ok"], report["error"]),
                          ("live, clean", 0, True, None))
@@ -39,7 +39,7 @@ class States(LiveTest):
                     r"  state         live", r"  writers       0"):
             self.assertTrue(any(re.fullmatch(row, line) for line in page), (row, page))
 
-    def test_in_use(self):
+    def test_filter_with_writers_is_reported_as_in_use(self):
         writers = [self.start("bfadd", "live") for _ in range(2)]
         for number, writer in enumerate(writers):
             self.feed(writer, "new %d" % number)
@@ -53,7 +53,7 @@ class States(LiveTest):
         self.result(writers.pop())
         self.assertEqual(self.page().splitlines()[0], "live: live, clean")
 
-    def test_killed(self):
+    def test_killed_writer_is_reported(self):
         writer = self.start("bfadd", "live")
         self.feed(writer, "new")
         self.wait_for_key("live", "new", writer)
@@ -67,7 +67,7 @@ class States(LiveTest):
         self.output("bfadd", "-q", "live")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
-    def test_unclean(self):
+    def test_unclean_filter_is_an_error_with_a_remedy(self):
         self.write("live", craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT}))
         message = self.trouble("bfinspect", "-q", "live")
         self.assertEqual(message, "bfinspect: live: unclean: the machine, or a writer in a "
@@ -83,7 +83,7 @@ class States(LiveTest):
         self.assertIn("--accept-unclean", report["advice"])
         self.assertGreater(report["measure"]["ones"], 0)
 
-    def test_poisoned(self):
+    def test_poisoned_filter_is_an_error(self):
         self.write("live", craft.edit(self.read("live"), record={"state": craft.POISONED}))
         for words in [], ["--accept-unclean"]:
             report = self.inspected("live", *words)
@@ -94,7 +94,7 @@ class States(LiveTest):
 
 
 class Bits(LiveTest):
-    def test_measures_are_those_of_a_sealed_copy(self):
+    def test_measurements_equal_those_of_a_sealed_copy(self):
         for layout in "blocked", "classic", "counting":
             self.create_live("-f", "-n", 300, "-l", layout)
             self.output("bfadd", "-q", "live", "keys")
@@ -104,7 +104,7 @@ class Bits(LiveTest):
                 for part in "measure", "keys", "header":
                     self.assertEqual(live[part], copy[part])
 
-    def test_bits_that_are_lost_are_seen_by_their_number(self):
+    def test_lost_bits_are_detected_by_their_count(self):
         """Once all writers have left in order, the recorded number is exact in every layout."""
         for layout in "blocked", "classic", "counting":
             self.create_live("-f", "-n", 20_000, "-l", layout)
@@ -133,7 +133,7 @@ class Bits(LiveTest):
                                           f"header's ones ({ones} recorded, {there} there); restore the file from a copy, or rebuild it\n")
                 self.assertEqual(self.inspected("damaged")["error"], "BLOOMFILE_EBODY")
 
-    def test_recorded_ones_that_may_be_old_are_no_fault(self):
+    def test_outdated_count_of_bits_is_not_a_fault(self):
         """The filter is open or was not closed, or counts were lost before."""
         for words in ({"ones": 3, "flags": 1}, {"ones": 700, "flags": 1}):
             self.write("other", craft.edit(self.read("live"), record=words))
@@ -154,13 +154,13 @@ class Bits(LiveTest):
         self.assertEqual(self.inspected("live")["faults"], [])
         self.assertTrue(self.inspected("live")["record"]["n_estimated"])
 
-    def test_verify_has_nothing_to_check(self):
+    def test_verify_reports_that_a_live_filter_has_no_checksums(self):
         report = self.inspected("live", "--verify")
         self.assertEqual((report["verified"], report["status"], report["faults"]), (False, 1, []))
         self.assertEqual(report["verdict"], "live, clean; not verified, it has no checksums")
         self.assertIn("without checksums until it is sealed", self.page("--verify", status=1))
 
-    def test_an_empty_one_is_healthy_and_an_overfull_one_is_not(self):
+    def test_only_a_filter_over_capacity_is_unhealthy(self):
         self.create_live("-f", "-n", 300)
         self.assertEqual((self.inspected("live")["verdict"], self.inspected("live")["status"]), ("live, clean", 0))
         self.create_live("-f", "--bits", 512, "-k", 4)
@@ -169,20 +169,20 @@ class Bits(LiveTest):
         self.assertRegex(report["verdict"], r"^live, clean; too many keys")
         self.assertEqual(report["status"], 1)
 
-    def test_quick(self):
+    def test_quick_does_not_read_the_body(self):
         page = self.page("--quick")
         self.assertEqual(page.splitlines()[0], "live: live, clean")
         self.assertNotIn("fill", page)
         self.assertIsNone(self.inspected("live", "--quick")["measure"])
 
-    def test_overflow(self):
+    def test_saturated_counters_are_reported(self):
         self.create_live("-f", "-n", 300, "-l", "counting")
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:2] * 20))
         overflow = self.inspected("live")["record"]["overflow"]
         self.assertGreater(overflow, 5)
         self.assertRegex(self.page(), rf"overflow +{overflow} counters stuck at 15")
 
-    def test_over_capacity(self):
+    def test_filter_over_capacity_is_reported(self):
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(900)))
         report = self.inspected("live")
         self.assertRegex(report["verdict"],
@@ -190,17 +190,17 @@ class Bits(LiveTest):
                          r"actual rate [\d.]+%, target 1.3%$")
         self.assertIn("--capacity", report["advice"])
 
-    def test_missing_keys(self):
+    def test_missing_keys_are_counted(self):
         self.write("list", lines(*KEYS[:5], b"never added"))
         report = self.inspected("live", "--keys", "list")
         self.assertEqual((report["verdict"], report["status"]),
                          ("live, clean; 1 of 6 keys missing", 1))
 
-    def test_pictures(self):
+    def test_map_and_image_of_a_live_filter_are_drawn(self):
         self.output("bfinspect", "--map", "--svg", "image", "live")
         self.assertIn(b"<svg", self.read("image"))
 
-    def test_while_others_add(self):
+    def test_record_being_written_is_not_reported_as_damage(self):
         """A record that is being written must not be reported as damage."""
         keys = numbered(3000)
         self.create_live("-f", "-n", 3000)

@@ -94,14 +94,14 @@ class Keys(JsonTest):
             self.assertEqual(self.output("bfquery", "-c", "--json", path, "live", "in"), b"%d\n" % (len(rows) + 1), path)
             os.unlink(self.folder / "live")
 
-    def test_with_marks_a_blank_line_lacks_the_value(self):
+    def test_blank_line_counts_as_a_missing_value_with_mark(self):
         self.create("-q", *EXACT, stdin=b"a\n", name="filter")
         stdin, marked = b' \n{"k":"a"}\n\n', b'0\t \n1\t{"k":"a"}\n0\t\n'
         self.assertEqual(self.output("bfquery", "--mark", "--json", "k", "--missing", "empty", "filter", stdin=stdin), marked)
         self.assertIn("in line 1, the value at the JSON path is missing",
                       self.trouble("bfquery", "--mark", "--json", "k", "filter", stdin=stdin))
 
-    def test_lines_and_pieces_of_any_length(self):
+    def test_lines_and_pieces_of_any_length_are_parsed(self):
         """Lines end at every distance from the end of the buffer, and one is longer than a piece."""
         chance = random.Random(7)
         words = ["naïve", "東京", "😀", 'say "yes"', "a\\b", "line\nbreak", "\x7f", "plain", "words", "\u2028"]
@@ -136,7 +136,7 @@ class Keys(JsonTest):
         self.assertEqual(self.output("bfcommon", "-d", "--json", "/k", "a", "c"),
                          lines(*(json.dumps({"k": key}).encode() for key in ("a", "b", "b\n"))))
 
-    def test_a_filter_of_texts_is_one_of_plain_keys(self):
+    def test_json_strings_equal_plain_text_keys(self):
         self.create("--json", "a", stdin=b'{"a":"caf\\u00e9"}\n', name="filter")
         self.assertEqual(self.output("bfquery", "filter", stdin="café\ncafe\n".encode()), "café\n".encode())
 
@@ -149,7 +149,7 @@ class Faults(JsonTest):
         self.assertEqual((result.returncode, result.stderr.decode(), result.stdout),
                          (2, f"bfuniq: standard input: {says}", lines(self.GOOD) if path == "a" else b""), document)
 
-    def test_all_of_a_line_is_checked_and_skip_hides_nothing(self):
+    def test_whole_line_is_checked_even_with_skip(self):
         for document, wrong in BROKEN:
             for shown in document, document.replace(b'"a":1', b'"a":1e999'), document.replace(b'"a":1', b'"a":1.5'):
                 self.check_uniq(shown, f"line 2 {wrong} (print it: sed -n 2p FILE)\n", "--missing", "skip")
@@ -168,7 +168,7 @@ class Faults(JsonTest):
         self.assertEqual(self.trouble("bfuniq", "--json", "b.a", "--missing", "skip", "in"),
                          "bfuniq: no line of in has a value at the JSON path\n")
 
-    def test_the_first_one_is_named_in_every_tool(self):
+    def test_every_tool_names_the_first_faulty_line(self):
         rows = [b'{"a":"%d","b":[%d]}' % (i, i) for i in range(60_000)]
         bad = list(rows)
         bad[50_000] = bad[55_000] = b'{"a":1,"b":[}'
@@ -184,7 +184,7 @@ class Faults(JsonTest):
             self.assertIn(result.stdout, [stdout if stdout is not None else result.stdout])
         self.assertFalse((self.folder / "new").exists())
 
-    def test_paths_and_options(self):
+    def test_invalid_paths_and_options_are_refused(self):
         names = "a JSON path is names with dots between them, such as a.b, or a JSON Pointer such as /a/b, not "
         for words, says in ((["--json", ""], names + "''"), (["--json", ".a"], names + "'.a': leave out the first dot"), (["--json", "a..b"], names + "'a..b'"),
                             (["--json", "/a~2"], "/a~2: in a JSON Pointer, write ~0 for '~' and ~1 for '/'"),

@@ -68,7 +68,7 @@ class Inputs(KindTest):
         self.assertEqual(self.snapshot().keys(), before.keys())
         return result.stderr.decode()
 
-    def test_packed_and_wide_input_is_not_taken_for_keys(self):
+    def test_compressed_and_utf_16_input_is_refused_as_keys(self):
         for name, (data, what) in KINDS.items():
             self.write(name, data)
             for tool, *words in self.commands():
@@ -82,7 +82,7 @@ class Inputs(KindTest):
                     self.assertEqual(self.said(tool, "--as-is", "-q", *words, name), "")
                     (self.folder / "new").unlink(missing_ok=True)
 
-    def test_the_other_inputs_are_answered(self):
+    def test_other_inputs_are_still_answered(self):
         self.write("gz", KINDS["gz"][0])
         self.write("good", b"key 1\n")
         for tool, *words in ("bfquery", "filter"), ("bfuniq",):
@@ -90,19 +90,19 @@ class Inputs(KindTest):
             self.assertEqual((result.returncode, result.stdout), (2, b"key 1\n"))
         self.assertEqual(self.said("bfuniq", "-Z", "gz"), "")
 
-    def test_records_that_begin_like_packed_data_by_chance(self):
+    def test_fixed_records_may_begin_like_compressed_data(self):
         """A few bytes of a magic number are not enough."""
         for start in b"\x1f\x8b\x08\xff", b"\x1f\x8b\x08\0\0\0\0\0\x90\x03", b"BZh91AY\0", b"\x28\xb5\x2f\0":
             self.assertEqual(self.said("bfuniq", "-x20", stdin=(start + bytes(range(20)))[:20] * 9), "")
 
-    def test_a_byte_order_mark_is_told(self):
+    def test_byte_order_mark_is_warned_of(self):
         self.write("keys", b"\xef\xbb\xbf" + TEXT)
         for tool, *words in self.commands():
             says = (f"{tool}: keys begins with a byte order mark, which becomes part of the first key (to strip it: tail -c +4 FILE)\n")
             self.assertEqual(self.said(tool, "-q", *words, "keys"), says)
             self.assertEqual(self.said(tool, "--as-is", "-q", *words, "keys"), "")
 
-    def test_a_filter_operand_that_is_something_else_is_named(self):
+    def test_wrong_kind_of_filter_operand_is_named(self):
         """Compressed, a patch, or of another project: each tool names the kind and the remedy."""
         words = {"bfquery": ["it", "other"], "bfadd": ["it", "other"], "bfuniq": ["--filter", "it", "other"],
                  "bfinspect": ["it"], "bfmerge": ["new", "it"], "bffold": ["it", "new"], "bfseal": ["it"],
@@ -140,7 +140,7 @@ class Inputs(KindTest):
             self.write("it", data)
             self.assertNotRegex(self.run_tool("bfquery", "it", "other").stderr, b"it is|it looks")
 
-    def test_a_filter_is_no_list_of_keys(self):
+    def test_filter_as_a_list_of_keys_is_refused(self):
         """A filter as a list of keys is nearly always a wrong operand."""
         says = (": it is a Bloom filter, not a list of keys (use it with --filter of bfquery or bfuniq, or merge it with bfmerge; --as-is uses its bytes as keys)\n")
         self.create_live("-n", 1000, name="live filter")
@@ -168,7 +168,7 @@ class Inputs(KindTest):
         self.assertIn("standard input" + says, self.trouble("bfcreate", "2", stdin=self.read("filter")))
         self.output("bfquery", "filter", "filter", "-", stdin=b"key 1\n", status=2, says=("bfquery: filter" + says).encode())
 
-    def test_a_patch_is_no_list_of_keys(self):
+    def test_patch_as_a_list_of_keys_is_refused(self):
         """Its first bytes are enough: a patch that is truncated or from a later version is recognised too."""
         self.output("bfdelta", "filter", "filter", "patch")
         self.write("patch", self.read("patch")[:40])
@@ -188,7 +188,7 @@ class Inputs(KindTest):
             self.assertLess(self.run_tool(tool, "--as-is", *words, "patch").returncode, 2)
             (self.folder / "new").unlink(missing_ok=True)
 
-    def test_carriage_returns_at_each_end(self):
+    def test_carriage_returns_at_line_ends_are_warned_of(self):
         self.write("dos", CRLF)
         for tool, *words in self.commands():
             with self.subTest(tool):
@@ -197,7 +197,7 @@ class Inputs(KindTest):
                 self.assertEqual(self.said(tool, "-q", "--crlf", *words, "dos"), "")
                 self.assertEqual(self.said(tool, "-q", *words, "dos"), message)
 
-    def test_standard_input_and_pipes(self):
+    def test_warnings_name_standard_input_and_pipes(self):
         for tool, *words in self.commands()[:-2]:
             message = self.said(tool, *words, "-", stdin=CRLF)
             self.assertRegex(message, f"(?m)^{tool}: standard input.*carriage return")
@@ -207,21 +207,21 @@ class Inputs(KindTest):
         self.assertIn("standard input: each line ends", message)
         self.assertEqual(self.said("bfcommon", "--crlf", "-", "other", stdin=CRLF), "")
 
-    def test_one_warning_for_each_input(self):
+    def test_each_input_is_warned_of_once(self):
         self.write("one", CRLF * 200)  # more than the tool examines
         self.write("two", CRLF)
         self.write("good", TEXT)
         message = self.said("bfquery", "-c", "filter", "one", "good", "two", "-")
         self.assertEqual([line.split(":")[1] for line in message.splitlines()], [" one", " two"])
 
-    def test_what_is_as_it_should_be_is_not_told(self):
+    def test_normal_input_gives_no_warning(self):
         for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
                      b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\xef\xbb\xbf\n"):
             self.write("keys", data)
             for tool, *words in self.commands()[1:]:
                 self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))
 
-    def test_zero_bytes_are_wanted_in_other_forms(self):
+    def test_zero_bytes_in_other_forms_give_no_warning(self):
         """Bytes that look like UTF-16 may be strings of one character, or small numbers."""
         self.write("letters", b"".join(b"%c\0" % letter for letter in b"abcdefghijklmnopq"))
         self.write("numbers", b"".join(struct.pack("<H", i) for i in range(1, 200)))
@@ -249,7 +249,7 @@ class Inputs(KindTest):
         said = self.result(process)[2].decode()
         self.assertEqual(said, f"bfcommon: standard input: {message}\n" if message else "")
 
-    def test_zero_bytes_in_lines(self):
+    def test_zero_bytes_in_lines_are_warned_of(self):
         """Output of find -print0 without -0, and binary data."""
         for data in (b"./a\0./b\0", b"a\0b\n" * 90, TEXT + b"\0", b"\x7fELF\2\1\1\0\0\0\n"):
             self.told_by_all([], data, "it has NUL bytes, which become part of the key "
@@ -259,13 +259,13 @@ class Inputs(KindTest):
         self.assertEqual(self.said("bfuniq", "--csv", "--field", 1, "table"),
                          "bfuniq: table: it has NUL bytes, which become part of the key\n")
 
-    def test_lines_where_keys_end_with_zero_bytes(self):
+    def test_lines_in_place_of_null_terminated_keys_are_warned_of(self):
         for data in b"a\nb\n", b"key\n", b"a\nb", CRLF, TEXT * 40:
             self.told_by_all(["-0"], data, "it has newlines but no NUL bytes, so it is one key (leave out -0 to use each line as a key)")
         for data in b"key", b"two\nlines\0", b"a\nb\0c\nd", b"key 1\nkey 2\n\0" * 9:
             self.told_by_all(["-0"], data, None)
 
-    def test_it_is_told_while_more_is_waited_for(self):
+    def test_warning_is_printed_before_the_input_ends(self):
         """An endless input would otherwise fill memory without a message."""
         for tool, words in ("bfuniq", []), ("bfcommon", ["-", "other"]):
             self.write("other", b"other\0")
@@ -275,7 +275,7 @@ class Inputs(KindTest):
             self.assertIn(b"newlines but no NUL bytes", process.stderr.readline())
             self.result(process)
 
-    def test_a_list_of_names_is_no_list_of_keys(self):
+    def test_list_of_file_names_gives_no_warning(self):
         self.write("names", b"filter\r\n")
         os.link(self.folder / "filter", self.folder / "filter\r")
         self.assertEqual(self.said("bfmerge", "merged", "--files-from", "names"), "")
@@ -294,7 +294,7 @@ class Kinds(ToolTest):
         self.assertLess(result.returncode, 2, result.stderr)
         return result.stderr.decode()
 
-    def test_bfcreate_and_bfuniq_record_it(self):
+    def test_bfcreate_and_bfuniq_record_the_kind_of_keys(self):
         for words, name in NAMES.items():
             for make in (["bfcreate", "-f", "made"], ["bfcreate", "-f", "--live", "-n", 10, "made"],
                          ["bfuniq", "--filter", "made"]):
@@ -362,7 +362,7 @@ class Kinds(ToolTest):
             self.create_live("-f", "-n", 100, "-x4")
             self.assertIn("live holds 4-byte records", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
 
-    def test_text_is_text_however_it_ends(self):
+    def test_text_keys_fit_whatever_ends_them(self):
         """No tool warns if a filter of lines meets strings that end with NUL, or the reverse."""
         def check(made, read, fits):
             if not fits:
@@ -385,7 +385,7 @@ class Kinds(ToolTest):
         self.create("-q", stdin=b"abcd\n", name="made")
         self.assertIn("made holds text", self.trouble("bfquery", "-x", 2**24, "made", stdin=bytes(2**24)))
 
-    def test_what_nobody_recorded_is_not_told(self):
+    def test_unrecorded_kind_gives_no_warning(self):
         self.write("library", craft.make("blocked", 512, 4, numbered(3)))
         for asked in NAMES:
             self.assertEqual(self.messages("bfquery", "library", *asked, stdin=b""), "")

@@ -19,7 +19,7 @@ class LastWrite(ToolTest):
         self.write("keys", lines(*KEYS))
 
     def runs(self, tool, *words, live=True, **options):
-        """For each call that may fail: the result, and bfinspect's report about the file."""
+        """Yields the result of each call that may fail, and bfinspect's report about the file."""
         for works in range(CALLS):
             for name in "live", "saved":
                 (self.folder / name).unlink(missing_ok=True)
@@ -50,7 +50,7 @@ class LastWrite(ToolTest):
                     b"cannot open" not in result.stderr):
                 self.assertIn(b"next time, add --rescue NEWFILE", result.stderr)
 
-    def test_what_the_last_write_of_bfadd_lost_can_be_rescued(self):
+    def test_keys_of_a_failed_last_write_can_be_rescued(self):
         rescued = 0
         for result, _ in self.runs("bfadd", "--rescue", "saved", "live", "keys"):
             if b"rescued to saved" in result.stderr:
@@ -73,15 +73,15 @@ class LastWrite(ToolTest):
         self.check_message("bfquery", message, "live", "was killed during a sync", "--accept-unclean")
         return status, out
 
-    def test_bfquery_tells_that_a_writer_died_in_a_sync(self):
+    def test_bfquery_reports_a_writer_that_died_in_a_sync(self):
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync()[0], 2)
 
-    def test_that_no_key_is_said_to_be_absent_then(self):
+    def test_key_is_never_reported_absent_after_a_writer_died_in_a_sync(self):
         """A key that may be present is still reported as possibly present."""
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-v", "-q"), (2, b""))
         self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-q"), (0, b""))
 
-    def test_bfuniq(self):
+    def test_bfuniq_reports_a_failed_last_write(self):
         results = list(self.runs("bfuniq", "--filter", "live", "keys"))
         self.check_statuses(results)
         advised = 0
@@ -91,12 +91,12 @@ class LastWrite(ToolTest):
             advised += b"name a new file; lines seen before are then printed again" in result.stderr
         self.assertGreater(advised, 0)
 
-    def test_bfcreate_live(self):
+    def test_bfcreate_live_reports_a_failed_last_write(self):
         for result, report in self.runs("bfcreate", "--live", "-n", 1000, "live", live=False):
             good = report is not None and report["verdict"] == "live, clean"
             self.assertEqual(result.returncode == 0, good, result)
 
-    def test_bfseal_does_not_call_unsealed_what_it_has_sealed(self):
+    def test_bfseal_reports_success_exactly_if_the_file_is_sealed(self):
         told = 0
         results = list(self.runs("bfseal", "-q", "live"))
         self.check_statuses(results)

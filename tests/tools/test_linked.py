@@ -51,7 +51,7 @@ def is_debian_12():
 
 
 class Linked(unittest.TestCase):
-    def test_every_package_has_what_the_form_asks_for(self):
+    def test_every_package_has_the_required_fields(self):
         self.assertEqual({*PROGRAMS} - {*PACKAGES}, set())
         for name, fields in PACKAGES.items():
             self.assertEqual([field for field in REQUIRED if field not in fields], [], name)
@@ -63,7 +63,7 @@ class Linked(unittest.TestCase):
         references = set(re.findall(r"LicenseRef-[\w-]+", DOCUMENT))
         self.assertEqual(references, set(re.findall(r"^LicenseID: (\S+)$", DOCUMENT, re.M)))
 
-    def test_its_version_is_that_of_the_project(self):
+    def test_version_matches_the_project(self):
         version = re.search(r"version: '([\d.]+)'", (SOURCE_ROOT / "meson.build").read_text())[1]
         for name in PROGRAMS:
             self.assertEqual(PACKAGES[name]["PackageVersion"], version)
@@ -71,7 +71,7 @@ class Linked(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED or MUSL or not machine_code(TOOLS["bfadd"]) or platform.machine() != "x86_64"
                      or not PROGRAMS["libbloomfile"].exists(), "built for another machine, or in another way")
-    def test_what_is_linked_is_in_the_list(self):
+    def test_linked_libraries_are_listed(self):
         names = {fields.get("PackageFileName"): name for name, fields in PACKAGES.items()}
         for program, path in PROGRAMS.items():
             needed = re.findall(r"NEEDED.*\[(.*)\]", asked("readelf", "-d", path))
@@ -80,7 +80,7 @@ class Linked(unittest.TestCase):
             listed = {right for left, how, right in LINKED if left == program and how == "DYNAMIC_LINK"}
             self.assertIn(found, [listed, listed - OF_JSON], program)
 
-    def test_what_the_compiler_puts_into_the_library_is_in_the_list(self):
+    def test_statically_linked_code_is_listed(self):
         listed = {right for left, how, right in LINKED if left == "libbloomfile" and how == "STATIC_LINK"}
         includes = set(re.findall(r"#include <(xxhash\.h)>", "".join(p.read_text() for p in SOURCE_ROOT.glob("lib/**/*.[ch]"))))
         self.assertEqual(includes, {"xxhash.h"})
@@ -94,7 +94,7 @@ class Linked(unittest.TestCase):
         self.assertEqual(foreign, [])
 
     @unittest.skipUnless(is_debian_12(), "not Debian 12")
-    def test_versions_are_those_of_debian(self):
+    def test_versions_match_debian(self):
         """The revisions of security updates may differ."""
         native = asked("dpkg", "--print-architecture").strip()
         for name in DEPENDENCIES:
@@ -106,7 +106,7 @@ class Linked(unittest.TestCase):
                 self.assertRegex(asked("dpkg-query", "-L", f"{name}:{native}"), rf"(?m)/{re.escape(file)}$")
 
     @unittest.skipUnless(is_debian_12(), "not Debian 12")
-    def test_licences_are_those_of_debian(self):
+    def test_licences_match_debian(self):
         for name in DEPENDENCIES:
             path = pathlib.Path("/usr/share/doc") / name / "copyright"
             text = re.sub(r"\s+", " ", path.read_text(errors="replace")) if path.is_file() else ""

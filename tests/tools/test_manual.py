@@ -59,7 +59,7 @@ class Manual(ToolTest):
     def help(self, tool):
         return self.output(tool, "--help").decode()
 
-    def test_help(self):
+    def test_help_has_usage_and_examples(self):
         for tool in TOOLS:
             text = self.help(tool)
             self.assertTrue(text.startswith(f"usage: {tool} "))
@@ -74,13 +74,13 @@ class Manual(ToolTest):
             self.assertGreater(len(of_help), 1)
             self.assertEqual(of_help, of_manual, tool)
 
-    def test_no_option_comes_twice(self):
+    def test_no_option_is_listed_twice(self):
         """getopt would find only the first of two options with the same name."""
         for tool in TOOLS:
             names = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", self.help(tool), re.M)
             self.assertEqual(len(set(names)), len(names), tool)
 
-    def test_every_line_of_help_is_understood(self):
+    def test_help_has_no_other_kinds_of_lines(self):
         """Usage, purpose, titles, options and their continuation lines, notes, examples."""
         for tool in TOOLS:
             head, *sections = self.help(tool).split("\n\n")
@@ -108,7 +108,7 @@ class Manual(ToolTest):
                 texts.setdefault(names, set()).add(re.sub(r"\bwith --(slices|fixed|live): ", "", text))
         self.assertEqual({name for name, found in texts.items() if len(found) > 1} - OWN_WORDS, set())
 
-    def test_the_exit_status_is_one_line_and_percent_have_no_space(self):
+    def test_exit_status_is_one_line_and_percent_has_no_space(self):
         for tool in TOOLS:
             text = self.help(tool)
             self.assertRegex(text, r"\nExit status: 0 .*, 2 on .*\.\n\nExamples:", tool)
@@ -123,7 +123,7 @@ class Manual(ToolTest):
                 names = {"-" + name for name in names}
                 self.assertTrue(names & synopsis, (tool, line, synopsis))
 
-    def test_every_option_is_taken(self):
+    def test_every_documented_option_is_accepted(self):
         values = {"-p": "0.1", "--fpr": "0.1", "-l": "classic", "--layout": "classic",
                   "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg"}
         for tool in TOOLS:
@@ -135,14 +135,14 @@ class Manual(ToolTest):
                 self.assertNotIn("unknown option", message)
                 self.assertNotRegex(message, "needs a value|takes no value")
 
-    def test_no_option_is_taken_that_is_not_documented(self):
+    def test_undocumented_options_are_refused(self):
         for tool in TOOLS:
             documented = options_of_manual(tool)
             for letter in map(chr, [*range(48, 58), *range(65, 91), *range(97, 123)]):
                 message = self.run_tool(tool, f"-{letter}").stderr.decode()
                 self.assertEqual("unknown option" in message, f"-{letter}" not in documented)
 
-    def test_version(self):
+    def test_version_matches_the_project(self):
         version = re.search(r"version: '([\d.]+)'", (SOURCE_ROOT / "meson.build").read_text())[1]
         for tool in TOOLS:
             self.assertEqual(self.output(tool, "--version").decode(),
@@ -154,7 +154,7 @@ class Manual(ToolTest):
         stdin = self.read(name) if name else b""
         return self.run_tool(tool, *words.split(), stdin=stdin).stderr.decode()
 
-    def test_documented_messages_are_those_of_the_tools(self):
+    def test_documented_messages_match_the_tools(self):
         """Numbers and names may differ. Messages that need a bad disk or another program are left out."""
         self.write("keys", lines(*numbered(120)))
         self.write("more", lines(*numbered(300)))
@@ -251,14 +251,14 @@ class Manual(ToolTest):
                 if not re.search(not_here, message):
                     self.assertRegex(messages, rf"(?m)^{tool}: {pattern}(;| \(|$)")
 
-    def test_the_example_of_a_summary(self):
+    def test_example_summary_matches_bfcreate(self):
         command, summary = re.search(r"^\$ bfcreate (-v .*urls\.txt)\n(bfcreate: .*)$",
                                      (MAN / "bfcreate.1").read_text(), re.M).groups()
         self.write("urls.txt", lines(*numbered(100_000)))
         result = self.run_tool("bfcreate", *command.split())
         self.assertEqual(result.stderr.decode(), summary + "\n")
 
-    def test_no_figure_is_left_out(self):
+    def test_manual_pages_contain_no_placeholders(self):
         for tool in TOOLS:
             self.assertNotRegex((SOURCE_ROOT / "man" / f"{tool}.1").read_text(), "@[A-Z_]+@")
 

@@ -137,7 +137,7 @@ class Examples(ToolTest):
             if printed:
                 self.assertEqual(shape(found), shape(printed))
 
-    def test_all_pages(self):
+    def test_every_example_runs(self):
         for tool in TOOLS:
             count = len(examples(tool))
             self.assertEqual(count, len(GIVEN.get(tool, range(count))), tool)
@@ -145,7 +145,7 @@ class Examples(ToolTest):
                 with self.subTest(tool=tool, number=number):
                     self.run_example(tool, number)
 
-    def test_shards_of_other_hosts(self):
+    def test_shards_of_other_hosts_merge(self):
         """The union has all keys, meets its target rate, and is as small as the rate allows."""
         number, = (i for i, commands in enumerate(examples("bfmerge"))
                    if "ssh" in commands[0][0])
@@ -153,7 +153,7 @@ class Examples(ToolTest):
         self.assertEqual(self.run_here("bfquery -c all.bloom urls.txt"), "1000\n")
         self.run_here("bfinspect -q --verify --keys urls.txt all.bloom")
 
-    def test_a_host_that_fails(self):
+    def test_failed_host_fails_the_merge(self):
         """Its shard must not be left out, so the union is not made."""
         number, = (i for i, commands in enumerate(examples("bfmerge"))
                    if "ssh" in commands[0][0])

@@ -40,13 +40,13 @@ class Union(MergeTest):
         self.assertEqual(craft.field(merged, "provenance"), 2)
         self.assertEqual(craft.field(merged, "m"), bits)
 
-    def test_it_is_one_build_of_all_keys(self):
+    def test_union_equals_one_build_of_all_keys(self):
         for layout in LAYOUTS:
             for sizes in [UNIT], [UNIT] * 3, [UNIT, 2 * UNIT, 3 * UNIT], [6 * UNIT, 4 * UNIT]:
                 names = self.shards(*sizes, layout=layout, seed=11)
                 self.check_union(names, KEYS, math.gcd(*sizes), "-l", layout, "-s", 11)
 
-    def test_keys_in_common(self):
+    def test_shared_keys_count_once(self):
         for layout in "blocked", "classic":
             self.shard("a", KEYS[:2500], "-m", UNIT, "-l", layout)
             self.shard("b", KEYS[1500:], "-m", 3 * UNIT, "-l", layout)
@@ -62,7 +62,7 @@ class Union(MergeTest):
         self.assertEqual(craft.body_of(self.read("merged")),
                          craft.body_of(craft.derive("union", self.read("a"), self.read("b"))))
 
-    def test_the_header_is_that_of_the_other_implementation(self):
+    def test_union_equals_that_of_the_python_implementation(self):
         for layout in LAYOUTS:
             names = self.shards(UNIT, 2 * UNIT, layout=layout, seed=3, label="x", tag="aa")
             self.output("bfmerge", "-q", "-f", "--discard", "--disjoint", "merged", *names)
@@ -70,18 +70,18 @@ class Union(MergeTest):
             ours = craft.edit(self.read("merged"), record={"flags": 1})
             self.assertEqual(ours, other)
 
-    def test_label_and_tag(self):
+    def test_label_and_tag_are_recorded(self):
         names = self.shards(UNIT, UNIT, label="shard", tag="aa")
         self.output("bfmerge", "merged", *names, "--label", "tout", "--tag", "c0ffee")
         header = self.inspected("merged")["header"]
         self.assertEqual((header["label"], header["tag"]), ("tout", "c0ffee" + 13 * "00"))
 
-    def test_watermark(self):
+    def test_watermark_is_recorded(self):
         names = self.shards(UNIT, UNIT)
         self.output("bfmerge", "merged", *names, "--watermark", "block 7")
         self.assertEqual(bytes.fromhex(self.record("merged")["watermark"]), b"block 7".ljust(32, b"\0"))
 
-    def test_the_number_of_keys(self):
+    def test_number_of_keys_is_estimated_or_given(self):
         names = self.shards(UNIT, UNIT, 2 * UNIT)
         self.output("bfmerge", "merged", *names)
         self.assertTrue(self.record("merged")["n_estimated"])
@@ -97,7 +97,7 @@ class Union(MergeTest):
                          b"that of not\n")
         self.assertTrue(self.record("not")["n_estimated"])
 
-    def test_one_source_and_sources_without_keys(self):
+    def test_single_source_and_empty_sources_keep_the_count(self):
         self.shard("a", KEYS, "-m", UNIT)
         self.create("-q", "-k", 5, "-m", UNIT, "-n", 100, stdin=b"", name="none")
         for sources in ["a"], ["a", "none"], ["none", "a"]:
@@ -106,7 +106,7 @@ class Union(MergeTest):
                              (len(KEYS), False))
             self.assertEqual(craft.body_of(self.read("merged")), craft.body_of(self.read("a")))
 
-    def test_live_sources(self):
+    def test_live_source_in_use_is_merged(self):
         self.create_live("-k", 5, "-m", 2 * UNIT, "-n", 5000)
         writer = self.start("bfadd", "-q", "live")
         self.feed(writer, *OTHERS)
@@ -120,7 +120,7 @@ class Union(MergeTest):
         self.assertIn("a filter to merge, and live",
                       self.trouble("bfmerge", "-f", "live", "live", "a", names=["live"]))
 
-    def test_a_live_source_that_gets_keys_meanwhile(self):
+    def test_live_source_with_new_keys_makes_the_count_an_estimate(self):
         self.create_live("-k", 5, "-m", 2 * UNIT, "-n", 5000)
         image = self.shard("a", KEYS, "-m", UNIT)
         process = self.start("bfmerge", "-q", "-p", 1, "--disjoint", "merged", "live", "-")
@@ -141,21 +141,21 @@ class Union(MergeTest):
         self.assertEqual(self.read("shard-0"), self.read("merged"))
         self.assertEqual(self.result(reader, lines(KEYS[2])), (0, lines(KEYS[2]), b""))
 
-    def test_many_sources(self):
+    def test_more_sources_than_descriptors_are_merged(self):
         names = self.shards(*[UNIT] * 300)
         self.output("bfmerge", "-q", "merged", *names, preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_NOFILE, (16, 16)))
         self.assertEqual(craft.body_of(self.read("merged")),
                          craft.body_of(self.shard("built", KEYS, "-m", UNIT)))
 
-    def test_standard_output(self):
+    def test_dash_writes_the_union_to_standard_output(self):
         names = self.shards(UNIT, 2 * UNIT)
         self.output("bfmerge", "merged", *names)
         self.assertEqual(self.output("bfmerge", "-", *names), self.read("merged"))
 
 
 class Rate(MergeTest):
-    def test_the_limit(self):
+    def test_union_over_the_rate_is_refused(self):
         """The actual rate of the union is compared, with some tolerance for chance."""
         names = self.shards(UNIT // 2, UNIT // 2)
         self.shard("built", KEYS, "-m", UNIT // 2)
@@ -171,19 +171,19 @@ class Rate(MergeTest):
             self.assertEqual(f"{self.inspected('merged')['measure']['fpr']:.6g}", f"{rate:.6g}")
         self.assertIn("would pass 1e-07%", self.trouble("bfmerge", "-p", "1e-9", "-", *names))
 
-    def test_counters(self):
+    def test_union_of_counters_over_the_rate_is_refused(self):
         names = self.shards(UNIT // 2, UNIT // 2, layout="counting")
         self.assertIn(f"common size of {UNIT // 2} counters",
                       self.trouble("bfmerge", "new", *names))
 
-    def test_a_common_size_that_is_too_small(self):
+    def test_common_size_that_is_too_small_is_refused(self):
         self.shard("a", KEYS, "-m", 512 * 101)
         self.shard("b", KEYS, "-m", 512 * 103)
         self.assertIn("in the common size of 512 bits", self.trouble("bfmerge", "new", "a", "b"))
         self.assertIn("would pass 90%", self.trouble("bfmerge", "-p", 0.9, "new", "a", "b"))
 
 
-    def test_none_promised(self):
+    def test_sources_without_a_target_rate_are_merged(self):
         for name, blocks in ("a", 101), ("b", 103):
             self.create("-q", "-k", 5, "-m", 512 * blocks, "-n", 9000, stdin=lines(*KEYS), name=name)
         self.output("bfmerge", "new", "a", "b",
@@ -196,7 +196,7 @@ class Rate(MergeTest):
 
 
 class Intersection(MergeTest):
-    def test_bits_that_all_have(self):
+    def test_intersection_has_the_common_bits(self):
         for layout in "blocked", "classic":
             self.shard("a", KEYS[:2500], "-m", UNIT, "-l", layout)
             self.shard("b", KEYS[1500:], "-m", UNIT, "-l", layout)
@@ -212,7 +212,7 @@ class Intersection(MergeTest):
             found = self.query("merged", stdin=lines(*KEYS[2000:2500]))
             self.assertEqual(found, KEYS[2000:2500])
 
-    def test_it_is_said_that_the_rate_is_an_estimate(self):
+    def test_rate_of_an_intersection_is_reported_as_an_estimate(self):
         names = ["a", "b"]
         self.shard("a", KEYS[:2500], "-m", UNIT)
         self.shard("b", KEYS[1500:], "-m", UNIT)
@@ -224,14 +224,14 @@ class Intersection(MergeTest):
         self.assertIn("an intersection, so its rate is only an estimate",
                       self.inspected("merged")["verdict"])
 
-    def test_counting(self):
+    def test_counting_filters_are_not_intersected(self):
         names = self.shards(UNIT, UNIT, layout="counting")
         message = self.trouble("bfmerge", "--intersect", "merged", *names, names=["shard-0"])
         self.assertIn("counting filters cannot be intersected", message)
 
 
 class Projection(MergeTest):
-    def test_it_is_the_classic_filter_of_the_same_keys(self):
+    def test_projection_equals_that_of_the_python_implementation(self):
         self.shard("a", KEYS, "-m", UNIT, "-l", "counting", "--label", "all", "--tag", "aa")
         self.output("bfmerge", "--project", "merged", "a")
         self.assertEqual(self.read("merged"), craft.derive("project", self.read("a")))
@@ -244,7 +244,7 @@ class Projection(MergeTest):
         header = self.inspected("named")["header"]
         self.assertEqual((header["label"], header["tag"]), ("plain", "aa" + 15 * "00"))
 
-    def test_of_a_live_filter_in_use(self):
+    def test_live_filter_in_use_is_projected(self):
         self.create_live("-l", "counting", "-k", 5, "-m", UNIT, "-n", 5000)
         writer = self.start("bfadd", "-q", "live")
         self.feed(writer, *OTHERS)
@@ -254,14 +254,14 @@ class Projection(MergeTest):
         self.assertAlmostEqual(self.record("merged")["n"] / len(OTHERS), 1, delta=0.05)
         self.assertEqual(self.result(writer), (0, b"", b""))
 
-    def test_other_layouts(self):
+    def test_other_layouts_are_not_projected(self):
         self.shard("a", KEYS, "-m", UNIT)
         message = self.trouble("bfmerge", "--project", "merged", "a", names=["a"])
         self.assertIn("cannot project a: not of the counting layout", message)
 
 
 class Words(MergeTest):
-    def test_summary(self):
+    def test_summary_prints_keys_and_rate(self):
         names = self.shards(UNIT, UNIT)
         message = self.run_tool("bfmerge", "-v", "--disjoint", "merged", *names).stderr.decode()
         rate = self.inspected("merged")["measure"]["fpr"]
@@ -270,7 +270,7 @@ class Words(MergeTest):
                                   "8.0 KiB\n")
         self.output("bfmerge", "-vqf", "--discard", "merged", *names)
 
-    def test_more_keys_than_planned(self):
+    def test_keys_over_capacity_are_warned_of(self):
         names = self.shards(UNIT, UNIT)
         result = self.run_tool("bfmerge", "-p", 1, "--disjoint", "a", *names)
         self.assertEqual(result.stderr, b"")
@@ -281,7 +281,7 @@ class Words(MergeTest):
                     says=b"bfmerge: b: 4000 keys, more than the capacity of 2000: the "
                          b"false-positive rate is " + rate + b", target 5%\n")
 
-    def test_names_from_a_list(self):
+    def test_source_names_come_from_a_list(self):
         names = self.shards(UNIT, UNIT, UNIT)
         self.output("bfmerge", "all", *names)
         self.write("list", b"shard-1\nshard-2")

@@ -33,7 +33,7 @@ class StreamTest(ToolTest):
 
 
 class Streams(StreamTest):
-    def test_images_of_both_forms(self):
+    def test_images_of_both_forms_are_read(self):
         self.assertEqual({len(image) % 4096 == 4 for image in self.images}, {True, False})
         self.output("bfmerge", "merged", "-", stdin=self.stream)
         self.check("merged")
@@ -41,7 +41,7 @@ class Streams(StreamTest):
                     stdin=self.images[2] + self.images[1])
         self.assertEqual(self.read("again"), self.read("merged"))
 
-    def test_however_it_is_cut(self):
+    def test_images_arrive_in_any_pieces(self):
         """A writer that delivers a few bytes at a time."""
         process = self.start("bfmerge", "merged", "-")
         for at in range(0, len(self.stream), 997):
@@ -50,27 +50,27 @@ class Streams(StreamTest):
         self.assertEqual(self.result(process), (0, b"", b""))
         self.check("merged")
 
-    def test_standard_input_that_does_not_wait(self):
+    def test_nonblocking_standard_input_is_read(self):
         process = self.start_unwaited("bfmerge", "merged", "-")
         self.write_to(process, self.stream[:997])
         self.assertEqual(self.result(process, self.stream[997:]), (0, b"", b""))
         self.check("merged")
 
-    def test_a_list_that_does_not_wait(self):
+    def test_nonblocking_list_is_read(self):
         process = self.start_unwaited("bfmerge", "--files-from", "-", "merged")
         self.feed(process, b"shard-0", b"shard-1")
         self.until_read(process)
         self.assertEqual(self.result(process, b"shard-2\nshard-3\n"), (0, b"", b""))
         self.check("merged")
 
-    def test_through_pipes(self):
+    def test_merges_chain_through_pipes(self):
         """Map and combine, with standard input and output only."""
         script = '"$0" - shard-0 shard-1 | cat - shard-2 | "$0" - - | "$0" - - shard-3 >merged'
         subprocess.run(["sh", "-c", script, *self.command("bfmerge")], cwd=self.folder, check=True,
                        timeout=TIMEOUT, env=self.environment())
         self.check("merged")
 
-    def test_a_file_as_standard_input(self):
+    def test_file_as_standard_input_is_read(self):
         with open(self.folder / "shard-3", "rb") as file:
             self.output("bfmerge", "merged", "shard-0", "shard-1", "shard-2", "-", stdin=file)
         self.check("merged")
@@ -104,7 +104,7 @@ class Trouble(StreamTest):
         for words in says:
             self.assertIn(words, message)
 
-    def test_truncated_anywhere(self):
+    def test_truncated_stream_is_refused(self):
         sizes = [len(image) for image in self.images]
         for i in range(4):
             begin, size = sum(sizes[:i]), sizes[i]
@@ -115,21 +115,21 @@ class Trouble(StreamTest):
         self.refused(self.stream[:sizes[0] + sizes[1] + 5000],
                      f"is truncated: 5000 of {sizes[2]} bytes")
 
-    def test_nothing_and_something_else(self):
+    def test_empty_and_foreign_streams_are_refused(self):
         begin = len(self.images[0])
         self.refused(b"", "the file is empty")
         for other in b"apple\n", b"\0" * 600, b"x" * 100_000, self.images[1][1:]:
             self.refused(self.images[0] + other, f"filter 2, which begins at byte {begin}",
                          "not a filter file")
 
-    def test_damage(self):
+    def test_damaged_image_is_named(self):
         bad = craft.flip(self.images[1], 100)
         self.refused(self.images[0] + bad, "filter 2, which begins", "the header is damaged")
         bad = craft.flip(self.images[1], 600)
         self.refused(self.images[0] + bad,
                      "cannot merge standard input, filter 2: a page of the body is damaged")
 
-    def test_refused_files(self):
+    def test_refused_files_are_refused_in_a_stream(self):
         for row in table(REFUSED / "index.tsv"):
             image = (REFUSED / row["file"]).read_bytes()
             if row["file"].startswith("ribbon-") and row["rule"] == "12.4":
@@ -138,16 +138,16 @@ class Trouble(StreamTest):
             elif row["file"] != "twice.bloom":  # in a stream it is two filters
                 self.refused(image)
 
-    def test_live(self):
+    def test_live_image_is_refused(self):
         self.create_live("-n", 100)
         self.refused(self.images[0] + self.read("live"), "filter 2", "live, no checksums")
 
-    def test_different(self):
+    def test_different_image_is_refused(self):
         other = craft.make("blocked", 512 * 60, 5, KEYS, seed=7)
         self.refused(self.images[0] + other,
                      "standard input, filter 2: seed 7, but standard input, filter 1: seed 0")
 
-    def test_no_room_for_temporary_files(self):
+    def test_file_size_limit_for_temporary_files_is_an_error(self):
         message = self.trouble("bfmerge", "merged", "-", stdin=self.stream, preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
                                env={"TMPDIR": "/var/tmp"})
@@ -156,7 +156,7 @@ class Trouble(StreamTest):
                                env={"TMPDIR": str(self.folder / "no")})
         self.assertIn("No such file or directory", message)
 
-    def test_full_file_system(self):
+    def test_full_disk_for_temporary_files_is_an_error(self):
         script = """
             mount -t tmpfs -o size=8k none disk || exit 77
             TMPDIR=disk "$@" <shard-3; status=$?
@@ -175,14 +175,14 @@ class Trouble(StreamTest):
         self.assertEqual(self.read("left"), b"")
         self.assertFalse((self.folder / "merged").exists())
 
-    def test_closed_and_unreadable(self):
+    def test_closed_or_unreadable_standard_input_is_an_error(self):
         self.trouble("bfmerge", "merged", "-", stdin=None, preexec_fn=lambda: os.close(0),
                      names=["standard input"])
         folder = os.open(self.folder, os.O_RDONLY)
         self.addCleanup(os.close, folder)
         self.trouble("bfmerge", "merged", "-", stdin=folder, names=["standard input"])
 
-    def test_read_once(self):
+    def test_standard_input_can_be_only_one_source(self):
         self.assertIn("once", self.trouble("bfmerge", "merged", "-", "-", stdin=self.stream))
         self.assertIn("once", self.trouble("bfmerge", "merged", "-", "--files-from", "-",
                                            stdin=self.stream))

@@ -21,7 +21,7 @@ class TroubleTest(ToolTest):
 
 
 class Sources(TroubleTest):
-    def test_what_differs_is_named_with_both_values_and_the_remedy(self):
+    def test_difference_is_named_with_both_values_and_the_remedy(self):
         seed, hashes, layout = (f" (build them with the same {what})" for what in
                                 ("-s", "-n, or the same -k", "-l"))
         for options, words in ((["-s", 7], f"c: seed 7, but a: seed 0{seed}"),
@@ -37,7 +37,7 @@ class Sources(TroubleTest):
                 (self.folder / "old").write_bytes(b"old")
                 self.trouble("bfmerge", "-f", *mode, "old", "a", "b", "c")
 
-    def test_twice(self):
+    def test_source_named_twice_is_refused(self):
         os.link(self.folder / "b", self.folder / "hard")
         (self.folder / "link").symlink_to("b")
         self.write("list", b"b\n")
@@ -49,7 +49,7 @@ class Sources(TroubleTest):
             self.assertEqual(self.trouble("bfmerge", "new", *words),
                              f"bfmerge: cannot merge {says}\n")
 
-    def test_damage(self):
+    def test_damaged_source_is_named(self):
         for offset in 4096, 4096 + 3000:
             self.write("bad", craft.flip(self.read("b"), offset))
             for words in ["new", "a", "bad"], ["new", "bad", "a"], ["-f", "a", "a", "bad"], \
@@ -72,20 +72,20 @@ class Sources(TroubleTest):
         os.truncate(self.folder / "short", 4096)
         return self.result(process, image[100:])
 
-    def test_a_source_that_shrinks(self):
+    def test_truncated_source_is_an_error(self):
         expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while "
                             b"it was read\n")
         self.assertEqual(self.shrunk(), expected)
         self.assertNotIn("new", self.snapshot())
 
     @needs(*WITHOUT_PROC)
-    def test_a_source_that_shrinks_while_signals_are_held(self):
+    def test_truncated_source_is_an_error_with_signals_blocked(self):
         status, out, message = self.shrunk(before=WITHOUT_PROC)
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"the file shrank or its disk failed", message)
         self.assertFalse((self.folder / "new").exists())
 
-    def test_lists(self):
+    def test_invalid_lists_are_refused(self):
         for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "name 2 is empty"),
                            (b"a\0\0c\n", "name 2 is empty"),
                            (b"a\nno-such\n", "cannot open no-such")):
@@ -125,7 +125,7 @@ class Destination(TroubleTest):
             self.output("bfcreate", "-q", "--slice", f"{i}/2", "-n", "1M", f"part-{i}", stdin=lines(*KEYS))
         self.refusal("all", "--slices", "all", "part-1", "part-2")
 
-    def test_no_remedy_is_a_command_that_fails(self):
+    def test_every_remedy_is_a_command_that_works(self):
         self.shard("other seed", "-s", 7)
         self.shard("more hashes", "-k", 6)
         self.shard("counts", "-l", "counting")
@@ -140,7 +140,7 @@ class Destination(TroubleTest):
         self.refusal("all", "all", "no such")
         self.refusal("other seed", "other seed", "all")
 
-    def test_a_command_is_printed_only_if_a_shell_takes_it_unchanged(self):
+    def test_command_is_printed_only_if_it_needs_no_quoting(self):
         to_keep = "to keep its keys, name it as a source too"
         for dest in "a b", "a;b", "$a", "a'", "é":
             self.shard(dest)
@@ -185,7 +185,7 @@ class Destination(TroubleTest):
         self.output("bfmerge", "-q", "-f", "nothing", "a", "b")
         self.assertEqual(self.read("empty"), self.read("nothing"))
 
-    def test_discard_drops_them(self):
+    def test_discard_replaces_the_destination(self):
         self.shard("all")
         before = self.snapshot()
         self.assertIn("--discard needs --force", self.trouble("bfmerge", "--discard", "all", "a"))
@@ -206,7 +206,7 @@ class Destination(TroubleTest):
 
 
 class CommandLine(TroubleTest):
-    def test_words(self):
+    def test_wrong_command_lines_are_refused(self):
         self.write("list", b"a\nb\n")
         for words, says in ((["-Z", "new", "a"], "unknown"), ([], "DEST is missing"),
                             (["new"], "SRC is missing"), (["", "a"], "DEST is missing"),
@@ -220,7 +220,7 @@ class CommandLine(TroubleTest):
             self.assertIn(says, message)
             self.assertIn("--help", message)
 
-    def test_values(self):
+    def test_invalid_option_values_are_refused(self):
         for value in "0", "1.5", "-1", "x", "", "nan":
             self.assertIn("--fpr", self.trouble("bfmerge", f"--fpr={value}", "new", "a"))
         for value in "", "a", "0g", "00" * 17:

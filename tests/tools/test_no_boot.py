@@ -6,7 +6,7 @@ from support import WITHOUT_PROC, ToolTest, main, needs
 
 class NoBoot(ToolTest):
     @needs(*WITHOUT_PROC)
-    def test_bfuniq_does_not_take_that_for_a_missing_file(self):
+    def test_bfuniq_reports_a_missing_boot_identity_not_a_missing_file(self):
         self.output("bfuniq", "--filter", "old", stdin=b"a\n")
         for name in "old", "new":
             message = self.trouble("bfuniq", "--filter", name, stdin=b"b\n", names=[name],
@@ -15,7 +15,7 @@ class NoBoot(ToolTest):
             self.assertIn("(mount /proc)", message)
 
     @needs(*WITHOUT_PROC)
-    def test_the_others_say_so_too(self):
+    def test_every_tool_reports_a_missing_boot_identity(self):
         self.create_live("-n", 100)
         for tool, *words in ("bfadd", "live"), ("bfseal", "live"), (
                 "bfcreate", "--live", "-n", 100, "new"):
@@ -23,7 +23,7 @@ class NoBoot(ToolTest):
             self.assertIn("(mount /proc)", message)
 
     @needs(*WITHOUT_PROC)
-    def test_what_is_in_memory_needs_no_boot(self):
+    def test_filters_in_memory_need_no_boot_identity(self):
         self.write("keys", b"a\nb\n")
         for words in ["bfuniq"], ["bfuniq", "-c"], ["bfcommon", "-", "keys"], ["bfuniq", "--generations", "2", "--every", "5"]:
             usual = self.run_tool(*words, stdin=b"b\na\nb\n")

@@ -30,7 +30,7 @@ class Output(ToolTest):
         self.assertEqual(self.snapshot(), before)
         return result.stderr.decode()
 
-    def test_an_input_that_is_the_output_is_refused(self):
+    def test_output_that_is_an_input_is_refused(self):
         """Appended to (>>), emptied by the shell (>), or read as standard input."""
         os.link(self.folder / "keys", self.folder / "other name")
         for tool, words in TOOLS_WITH_ANSWERS:
@@ -44,18 +44,18 @@ class Output(ToolTest):
             self.assertIn("cannot read emptied: it is also the output",
                           self.refused(tool, *words, "emptied", how="wb", name="emptied"))
 
-    def test_one_of_several_inputs(self):
+    def test_output_that_is_one_of_several_inputs_is_refused(self):
         self.write("more", b"more\n")
         for tool, words in TOOLS_WITH_ANSWERS:
             self.assertIn("more", self.refused(tool, *words, "keys", "more", how="ab", name="more"))
 
-    def test_the_filter_is_not_written_to(self):
+    def test_output_that_is_the_filter_is_refused(self):
         for tool, *words in (("bfquery", "filter", "keys"), ("bfinspect", "filter"),
                              ("bfuniq", "--filter", "live", "keys")):
             name = "live" if "live" in words else "filter"
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
-    def test_no_file_of_a_series_is_written_to(self):
+    def test_output_that_is_a_file_of_a_series_is_refused(self):
         """The existing and the future files of a series. A filter that is not a series has only one file."""
         self.create_live("--grow", "-n", 100, name="grown")
         self.output("bfadd", "-q", "grown", "keys")
@@ -74,13 +74,13 @@ class Output(ToolTest):
                 self.run_tool("bfinspect", words[0], stdout=out)
             self.assertIn(words[0].encode(), self.read(words[1]))
 
-    def test_one_of_several_filters(self):
+    def test_output_that_is_one_of_several_filters_is_refused(self):
         """Nothing is printed about the filters before it either."""
         self.create("-q", stdin=lines(*KEYS), name="other")
         for words in ["filter", "other"], ["--report", "-", "filter", "other"]:
             self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))
 
-    def test_a_patch_is_not_written_to(self):
+    def test_output_that_is_the_patch_is_refused(self):
         self.create("-q", "-m", 16384, "-k", 5, "keys", name="old")
         self.create("-q", "-m", 16384, "-k", 5, "others", name="new")
         self.output("bfdelta", "old", "new", "patch")
@@ -91,7 +91,7 @@ class Output(ToolTest):
                 self.assertIn("it is the patch", self.refused("bfdelta", "--info", *options, "-", how="ab",
                                                               name="patch", stdin=stdin))
 
-    def test_a_list_that_is_the_output_is_refused(self):
+    def test_output_that_is_the_list_is_refused(self):
         """The list is appended to or overwritten, and names keys or filters."""
         self.write("list", lines(*KEYS[:990]))
         self.write("names", b"filter\n")
@@ -103,7 +103,7 @@ class Output(ToolTest):
                 self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
                               self.refused(*command, how=how, name=name))
 
-    def test_an_input_is_not_replaced(self):
+    def test_image_or_report_never_replaces_an_input(self):
         """An output must not take the name of an input, whichever option or operand names them."""
         self.write("names", b"filter\n")
         os.link(self.folder / "keys", self.folder / "other name")
@@ -128,7 +128,7 @@ class Output(ToolTest):
                 self.assertIn(f"cannot read standard input, {name}: it is also the output",
                               self.trouble(*command, stdin=stdin))
 
-    def test_two_outputs_are_two_files(self):
+    def test_two_outputs_with_one_name_are_refused(self):
         """The outputs exist already, or are made by the command."""
         self.write("there", b"")
         os.link(self.folder / "there", self.folder / "here")
@@ -147,14 +147,14 @@ class Output(ToolTest):
                 self.assertIn("two outputs to one file",
                               self.refused(*command, how="r+b", name="there"))
 
-    def test_two_outputs_in_two_files(self):
+    def test_two_outputs_with_different_names_are_written(self):
         os.mkdir(self.folder / "folder")
         self.write("there", b"")
         self.output("bffold", "-q", "--factor", 1, "--svg", "t", "filter", "folder/t")
         self.output("bffold", "-qf", "--factor", 1, "--svg", "there", "filter", "u")
         self.output("bffold", "-qf", "--factor", 1, "--svg", "filter.svg", "filter", "folder/filter")
 
-    def test_what_is_no_regular_file_may_be_both(self):
+    def test_device_may_be_both_input_and_output(self):
         for tool, words in TOOLS_WITH_ANSWERS:
             with open("/dev/null", "r+b") as null:
                 result = self.run_tool(tool, *words, *(["-"] if tool == "bfcommon" else []),
@@ -162,7 +162,7 @@ class Output(ToolTest):
             self.assertIn(result.returncode, (0, 1), (tool, words))
             self.assertEqual(result.stderr, b"")
 
-    def test_no_answers_no_output(self):
+    def test_output_is_not_checked_if_nothing_is_printed(self):
         with open(self.folder / "keys", "ab") as out:
             for tool, words in ("bfquery", ["-q", "filter"]), ("bfadd", ["-q", "live"]):
                 result = self.run_tool(tool, *words, "keys", stdout=out)

@@ -21,7 +21,7 @@ class Uniq(ToolTest):
         taken = int(re.search(rb"stopped after (\d+) lines?: ", message)[1])
         return taken, result.stdout.count(b"\n"), warnings, message.decode()
 
-    def test_it_stops_before_more_lines_are_lost_quiet_or_not(self):
+    def test_bfuniq_stops_at_capacity_even_with_quiet(self):
         """The lines up to that point are answered, and nearly all of them are printed."""
         for quiet in [], ["-q"]:
             for capacity in 1, 100, MANY // 20:
@@ -38,11 +38,11 @@ class Uniq(ToolTest):
                                   r"filter sized for 1000, and another key would raise its expected false-positive rate above "
                                   r"twice the target of 1% \(start over with a larger -n, or without --fixed\)\n$")
 
-    def test_overfull_goes_on(self):
+    def test_overfull_continues_beyond_capacity(self):
         out = self.output("bfuniq", "-q", "--fixed", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
         self.assertLess(out.count(b"\n"), MANY // 2)
 
-    def test_a_file_that_is_overfull_takes_no_more(self):
+    def test_file_over_capacity_accepts_no_more_lines(self):
         taken, _, _, message = self.stopped("-q", "-n", 1000, "--filter", "seen")
         self.assertIn("another file and a larger -n", message)
         before = self.read("seen")[4096:]
@@ -53,14 +53,14 @@ class Uniq(ToolTest):
         self.assertEqual((taken, printed), (0, 0))
         self.assertEqual(self.read("seen")[4096:], before)
 
-    def test_within_the_capacity_it_is_never_overfull(self):
+    def test_filter_within_capacity_never_stops(self):
         for layout in "blocked", "classic":
             for capacity in 1, 2, 5, 20, 50, 100, 1000:
                 for seed in range(20):
                     self.output("bfuniq", "--fixed", "-qcl", layout, "-n", capacity, "-p", 0.1, "-s", seed,
                                 stdin=lines(*numbered(capacity)))
 
-    def test_others_are_never_overfull(self):
+    def test_growing_and_forgetting_filters_never_stop(self):
         for words in ["--generations", 2, "--every", 100], ["-n", 1]:
             self.output("bfuniq", *words, stdin=lines(*numbered(5000)))
             self.assertIn("--overfull needs --fixed", self.trouble("bfuniq", *words, "--overfull"))
@@ -111,20 +111,20 @@ class Add(ToolTest):
         self.assertEqual(writer.wait(60), 2)
         self.result(writer)
 
-    def test_overfull_accepts_it(self):
+    def test_overfull_accepts_keys_over_capacity(self):
         self.create_live("-n", 400)
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(1000)))
         result = self.run_tool("bfadd", "--overfull", "live", stdin=lines("a"))
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"more than the capacity of 400", result.stderr)
 
-    def test_nothing_added_is_nothing_wrong(self):
+    def test_run_without_new_keys_succeeds_at_capacity(self):
         self.create_live("-n", 400)
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(1000)))
         self.output("bfadd", "-q", "live")
         self.assertEqual(self.run_tool("bfadd", "live").returncode, 0)
 
-    def test_the_number_of_keys_includes_those_of_other_writers(self):
+    def test_keys_of_other_writers_count_towards_capacity(self):
         for killed in False, True:
             with self.subTest(killed=killed):
                 self.create_live("-f", "-n", 400)
@@ -140,7 +140,7 @@ class Add(ToolTest):
                 self.assertTrue(440 < int(keys[1]) < 520, message)
                 self.result(other)
 
-    def test_several_at_once_and_a_killed_one(self):
+    def test_concurrent_and_killed_writers_do_not_hide_over_capacity(self):
         """Every recorded count is wrong."""
         self.create_live("-n", 400)
         crowd = [self.start("bfadd", "-q", "--overfull", "live") for _ in range(3)]
@@ -162,7 +162,7 @@ class Create(ToolTest):
             ("-l", "classic", "-n", 100): "-n 300 or more, or leave out -n",
             ("-l", "counting", "-n", 100): "-n 300 or more, or leave out -n"}
 
-    def test_an_old_filter_stays_when_the_new_one_would_be_over_capacity(self):
+    def test_old_filter_is_kept_if_the_new_one_is_over_capacity(self):
         self.output("bfcreate", "old", stdin=lines("a"))
         old = self.read("old")
         for words, anew in self.ANEW.items():
@@ -178,7 +178,7 @@ class Create(ToolTest):
                         self.assertEqual(self.read("old"), old)
                         self.assertEqual([file.name for file in self.folder.iterdir()], ["old"])
 
-    def test_overfull_accepts_it(self):
+    def test_overfull_creates_a_filter_over_capacity(self):
         for words in self.ANEW:
             for name in "new", "-":
                 result = self.run_tool("bfcreate", "-f", "--overfull", *words, name,
@@ -189,17 +189,17 @@ class Create(ToolTest):
                                        stdin=lines(*numbered(300)))
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
 
-    def test_what_is_advised_is_enough(self):
+    def test_advised_capacity_is_enough(self):
         self.output("bfcreate", "-n", 300, "new", stdin=lines(*numbered(300)))
 
-    def test_up_to_twice_the_rate_it_is_a_warning(self):
+    def test_rate_up_to_twice_the_target_is_a_warning(self):
         result = self.run_tool("bfcreate", "-n", 100, "new", stdin=lines(*numbered(120)))
         self.assertEqual(result.returncode, 0)
         self.assertIn(b"more than the capacity of 100: the false-positive rate is about 1.79%, target",
                       result.stderr)
         self.output("bfcreate", "-qf", "-n", 100, "new", stdin=lines(*numbered(120)))
 
-    def test_a_size_without_a_promise_is_kept_unless_it_is_useless(self):
+    def test_size_without_a_target_is_accepted_unless_useless(self):
         for layout, units, few, many in (("blocked", "bits", 300, 500), ("classic", "bits", 350, 370),
                                          ("counting", "counters", 350, 370)):
             self.output("bfcreate", "-f", "-l", layout, "-m", 512, "new", stdin=lines(*numbered(few)))
@@ -216,7 +216,7 @@ class Create(ToolTest):
                 for accept in ["--overfull"], ["-p", 0.9]:
                     self.output("bfcreate", "-q", *words, *accept, "accepted", stdin=lines(*numbered(many)))
 
-    def test_a_live_filter_that_cannot_reach_its_capacity_is_not_made(self):
+    def test_live_filter_that_cannot_reach_its_capacity_is_refused(self):
         for words, keys in ((["-n", 1000, "-m", 5120, "-p", "0.001"], "1000 keys in 5120 bits"),
                             (["-n", 1000, "-m", 1000, "-p", "1e-9"], "1000 keys in 1024 bits"),
                             (["-m", 512, "-k", 1, "-p", "1e-9"], "1 key in 512 bits"),
@@ -240,7 +240,7 @@ class Inspect(ToolTest):
         first, advice = result.stdout.decode().splitlines()[:2]
         return first, advice.split(None, 1)[1]
 
-    def test_a_saturated_filter_does_not_show_its_keys(self):
+    def test_number_of_keys_of_a_saturated_filter_is_not_estimated(self):
         """The number of keys cannot be estimated from its bits."""
         self.create_live("-n", 10_000, name="live")
         self.run_tool("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(MANY * 5)))

@@ -38,7 +38,7 @@ class Overwritten(ToolTest):
                 self.check_message("bfadd", message, "live was overwritten", "again")
                 self.assertEqual(self.read("live")[:4096], backup[:4096])
 
-    def test_another_live_filter_of_the_same_parameters_is_detected_however_full_it_is(self):
+    def test_live_filter_of_equal_parameters_is_detected_at_any_fill(self):
         for tool in "bfadd", "bfquery":
             for count in 10, 5000:
                 with self.subTest(tool=tool, count=count):
@@ -77,7 +77,7 @@ class Overwritten(ToolTest):
         self.overwrite()
         self.check_asker(process)
 
-    def test_whatever_it_was_asked_for(self):
+    def test_bfquery_ends_with_2_for_every_option(self):
         for options in ["-c"], ["-v"], ["-q", "-v"], ["-c", "-j", 1]:
             with self.subTest(options):
                 self.write("filter", self.mine)
@@ -87,13 +87,13 @@ class Overwritten(ToolTest):
                 self.overwrite()
                 self.check_asker(process)
 
-    def test_even_if_it_is_not_asked_any_more(self):
+    def test_bfquery_detects_the_overwrite_at_the_end_of_input(self):
         process = self.asker()
         self.assertEqual(process.stdout.readline(), KEYS[0] + b"\n")
         self.overwrite()
         self.check_asker(process, b"")
 
-    def test_bfmerge_makes_nothing(self):
+    def test_bfmerge_creates_no_file(self):
         process = self.start("bfmerge", "merged", "filter", "-")
         self.write_to(process, self.mine[:4096])  # so that the filter is open
         self.overwrite()
@@ -102,7 +102,7 @@ class Overwritten(ToolTest):
         self.check_message("bfmerge", message, "filter", "overwritten")
         self.assertNotIn("merged", os.listdir(self.folder))
 
-    def test_bfinspect_says_so(self):
+    def test_bfinspect_reports_the_overwrite(self):
         os.mkfifo(self.folder / "keys")
         process = self.start("bfinspect", "--keys", "keys", "filter")
         with open(self.folder / "keys", "wb") as keys:  # opened only after the filter was read
@@ -113,7 +113,7 @@ class Overwritten(ToolTest):
         self.assertEqual(out.splitlines()[0].partition(b": this")[0],
                          b"filter: overwritten or touched while it was read")
 
-    def test_a_renamed_file_is_no_matter(self):
+    def test_renamed_file_is_not_reported(self):
         process = self.asker()
         self.until_read(process)
         self.write("newer", self.other)
@@ -196,7 +196,7 @@ class WrittenInPlace(ToolTest):
                         self.change(way, size)
                         self.check_reported(process)
 
-    def test_it_ends_with_2_when_it_writes_to_a_file(self):
+    def test_bfquery_ends_with_2_if_it_writes_to_a_file(self):
         size = self.make("blocked")
         with open(self.folder / "out", "wb") as out:
             process = self.query(out=out)
@@ -205,7 +205,7 @@ class WrittenInPlace(ToolTest):
         self.assertEqual(status, 2)
         self.check_message("bfquery", message, "filter was overwritten or touched")
 
-    def test_it_prints_no_count(self):
+    def test_bfquery_prints_no_count(self):
         size = self.make("blocked")
         process = self.start("bfquery", "-c", "filter", "-")
         self.feed(process, *MANY[:10000])
@@ -213,7 +213,7 @@ class WrittenInPlace(ToolTest):
         self.change(self.zero, size)
         self.check_reported(process)
 
-    def test_another_mode_is_no_change(self):
+    def test_changed_mode_is_not_reported(self):
         for kind in self.KINDS:
             with self.subTest(kind):
                 self.make(kind)
@@ -221,7 +221,7 @@ class WrittenInPlace(ToolTest):
                 os.chmod(self.folder / "filter", 0o640)
                 self.assertEqual(self.result(process, lines(*MANY)), (0, b"", b""))
 
-    def test_a_page_that_was_right_before_is_not_called_damaged(self):
+    def test_page_found_right_before_is_not_reported_as_damaged(self):
         """cp --preserve writes like this: only the time of status change differs."""
         for kind in self.KINDS:
             for later in MANY, []:  # detected by a lookup, or at the end of the input
@@ -233,7 +233,7 @@ class WrittenInPlace(ToolTest):
                     self.assertEqual((status, out), (2, b""), message)
                     self.check_message("bfquery", message, "filter was overwritten or touched")
 
-    def test_bfinspect_says_so(self):
+    def test_bfinspect_reports_the_change(self):
         for restore in False, True:
             with self.subTest(restore=restore):
                 size = self.make("blocked")
@@ -248,7 +248,7 @@ class WrittenInPlace(ToolTest):
                 self.assertIn(b"filter: overwritten or touched while it was read", out.splitlines()[0])
                 self.assertNotIn(b"pages bad", out)
 
-    def test_operations_make_nothing_of_it(self):
+    def test_operations_create_no_file(self):
         """A source changes while they wait for another source."""
         size = self.make("blocked")
         other = self.read("filter")

@@ -52,7 +52,7 @@ class PackedTest(ToolTest):
 
 
 class Packed(PackedTest):
-    def test_the_same_as_what_it_was_made_of(self):
+    def test_compressed_input_equals_plain_input(self):
         self.output("bfcreate", "-q", "new", "keys")
         image = self.read("new")
         self.create("-q", *EXACT, "some", name="filter")
@@ -73,7 +73,7 @@ class Packed(PackedTest):
             self.assertEqual(self.output("bfquery", "-cZ", "filter", "--unless", name, "keys", status=1), b"0\n")
             self.assertIn(b"40,000 missing", self.output("bfinspect", "-Z", "--keys", name, "filter", status=1))
 
-    def test_one_byte_at_a_time(self):
+    def test_compressed_input_arrives_byte_by_byte(self):
         data = lines(*self.keys[:300])
         for name, bytes_ in packed(data).items():
             with self.subTest(name):
@@ -83,14 +83,14 @@ class Packed(PackedTest):
                     process.stdin.flush()
                 self.assertEqual(self.result(process), (0, data, b""))
 
-    def test_through_a_pipe(self):
+    def test_compressed_input_is_read_from_a_pipe(self):
         common = self.output("bfcommon", "some", "keys")
         for name, data in packed(self.read("keys")).items():
             self.assertEqual(self.output("bfcommon", "-Z", "-", "some", stdin=data), common)
             self.assertEqual(self.output("bfcommon", "-Z", "some", "-", stdin=data), common)
             self.assertEqual(self.output("bfcommon", "-Z", "-d", "-", "some", stdin=data).count(b"\n"), 40_000)
 
-    def test_answers_before_it_waits(self):
+    def test_complete_lines_are_answered_before_more_is_read(self):
         z = zlib.compressobj(9, zlib.DEFLATED, 31)
         for name, first, more in (("gz", z.compress(b"a\nb\nrest") + z.flush(zlib.Z_SYNC_FLUSH),
                                    z.compress(b" of it\n") + z.flush()),
@@ -103,7 +103,7 @@ class Packed(PackedTest):
                 self.assertEqual([process.stdout.readline(), process.stdout.readline()], [b"a\n", b"b\n"])
                 self.assertEqual(self.result(process, more), (0, b"rest of it\n", b""))
 
-    def test_a_signal_ends_it_as_ever(self):
+    def test_signal_ends_the_run_with_a_clean_file(self):
         process = self.start("bfuniq", "-Z", "--filter", "seen")
         process.stdin.write(zstd_frame(b"a\nrest")[:-1])
         process.stdin.flush()
@@ -114,7 +114,7 @@ class Packed(PackedTest):
         self.assertEqual(self.result(process)[0], -signal.SIGTERM)
         self.assertEqual(self.output("bfuniq", "--filter", "seen", stdin=b"a\nrest\n"), b"rest\n")
 
-    def test_fields_headers_and_numbers(self):
+    def test_fields_headers_and_line_numbers_work(self):
         rows = [b"h\tn"] + [b"%d\t%s" % (i, key) for i, key in enumerate(self.keys)]
         self.create("-q", *EXACT, "some", name="filter")
         self.write("rows", gzip.compress(lines(*rows)))
@@ -127,18 +127,18 @@ class Packed(PackedTest):
         self.write("values", zstd_frame(b"n\tx\n" + lines(*(b"y\t" + key for key in self.keys[:3]))))
         self.assertEqual(self.output("bfcommon", "-Z", "--header", "--field", 2, "names", "values").count(b"\n"), 4)
 
-    def test_long_lines(self):
+    def test_long_lines_are_read(self):
         data = lines(b"x" * 3_000_000, b"y", b"x" * 3_000_000)
         for name, bytes_ in packed(data).items():
             self.assertEqual(self.output("bfuniq", "-Z", stdin=bytes_), data[:3_000_003])
 
-    def test_nothing_packed_is_nothing(self):
+    def test_compressed_empty_input_has_no_keys(self):
         for data in b"", gzip.compress(b""), zstd_frame(b""), skippable(b"abc"), gzip.compress(b"") * 3:
             self.assertEqual(self.output("bfuniq", "-cZ", stdin=data), b"0 lines, 0 new, 0 repeated\n")
         for data in b"P", b"P*", b"P*M", b"PK", b"\x1e", b"(x", b"Q", b"\0":
             self.assertEqual(self.output("bfuniq", "-0Z", stdin=data), data.rstrip(b"\0") + b"\0")
 
-    def test_bfcommon_with_more_files_than_descriptors(self):
+    def test_bfcommon_reads_more_compressed_files_than_descriptors(self):
         names = []
         for i in range(40):
             data = packed(lines(*(b"%d" % n for n in range(i, 2000))))
@@ -159,7 +159,7 @@ class Trouble(PackedTest):
         if out is not None:
             self.assertEqual(result.stdout, out)
 
-    def test_cut_off_at_each_byte(self):
+    def test_truncation_at_any_byte_is_an_error(self):
         names = sorted(os.listdir(self.folder))
         keys = lines(*self.keys[:20])
         first = gzip.compress(b"first\n")
@@ -171,7 +171,7 @@ class Trouble(PackedTest):
                 self.fails(first + data[:size], "other data" if size in letters else CUT_OFF)
             self.assertEqual(sorted(os.listdir(self.folder)), names)
 
-    def test_each_tool_tells_and_none_publishes(self):
+    def test_every_tool_reports_truncation_and_publishes_nothing(self):
         self.create("-q", *EXACT, "keys", name="filter")
         cut = {name: data[:-5] for name, data in packed(self.read("keys")).items() if name != "plain"}
         for name, data in cut.items():
@@ -190,7 +190,7 @@ class Trouble(PackedTest):
             self.fails(data, CUT_OFF, "bfcommon", ["-", "keys"], out=b"")
             self.fails(data, CUT_OFF, "bfcommon", ["keys", "-"], out=b"")
 
-    def test_whole_lines_before_it_are_answered_and_the_next_input_is_read(self):
+    def test_whole_lines_before_the_truncation_are_answered(self):
         data = packed(self.read("keys"))
         self.write("next", b"last\n")
         for name in "gz", "zst":
@@ -202,7 +202,7 @@ class Trouble(PackedTest):
                 self.assertGreater(len(found), 50_000)
                 self.assertEqual(found, [*self.keys[:len(found) - 1], b"last"])
 
-    def test_damaged_anywhere(self):
+    def test_damage_at_any_byte_is_an_error_or_harmless(self):
         """A damaged byte that does not matter, such as the time in a header, may pass."""
         keys = lines(*self.keys[:9])
         good = self.create("-q", stdin=keys)
@@ -221,17 +221,17 @@ class Trouble(PackedTest):
         self.fails(data[:30] + bytes(100), "its gzip data is damaged")
         self.fails(zstd_frame(keys)[:6] + b"\7" * 20, "its zstd data is damaged")
 
-    def test_what_follows_must_be_packed_too(self):
+    def test_plain_data_after_compressed_data_is_an_error(self):
         for first in gzip.compress(b"a\n"), zstd_frame(b"a\n"):
             for more in b"\n", b"\0" * 100, b"key\n", b"P", lzma.compress(b"x"):
                 self.fails(first + more, "other data follows the compressed data")
 
-    def test_windows(self):
+    def test_zstd_window_above_128_mib_is_refused(self):
         self.assertEqual(self.output("bfuniq", "-Z", stdin=zstd_frame(b"a\n", 27)), b"a\n")
         for log in 28, 31, 40:
             self.fails(zstd_frame(b"a\n", log), "its zstd data needs a window of more than 128 MiB (decompress it: zstd -dc --long=31")
 
-    def test_packed_twice_or_in_another_way(self):
+    def test_double_or_unsupported_compression_is_named(self):
         text = lines(*self.keys[:100])
         once = gzip.compress(text)
         for data, what in ((gzip.compress(once), "gzip-compressed (decompress it: gzip -dc"), (zstd_frame(once), "gzip-compressed (decompress it: gzip -dc"),
@@ -245,7 +245,7 @@ class Trouble(PackedTest):
         self.output("bfuniq", "-Z", "xz", "good", status=2,
                     says=b"bfuniq: xz: its decompressed data is xz-compressed (decompress it: xz -dc)\n")
 
-    def test_folders_and_files_that_are_not_there(self):
+    def test_folders_and_missing_files_are_errors(self):
         os.mkdir(self.folder / "folder")
         for tool, *words in ("bfcreate", "new"), ("bfuniq",), ("bfcommon", "some"):
             self.assertIn("s a directory", self.trouble(tool, "-Z", *words, "folder"))

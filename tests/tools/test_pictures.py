@@ -37,7 +37,7 @@ class Map(PictureTest):
         found = [re.fullmatch(r" *(\d+) (.*)", line).groups() for line in lines_of_map]
         return [int(page) for page, _ in found], [row for _, row in found]
 
-    def test_blocks_and_ascii(self):
+    def test_map_uses_blocks_or_ascii_by_locale(self):
         for locale, glyphs in ("C.UTF-8", BLOCKS), ("C", ASCII), ("POSIX", ASCII):
             pages, rows = self.map("filter", locale=locale)
             self.assertLessEqual(set("".join(rows)), set(glyphs))
@@ -48,7 +48,7 @@ class Map(PictureTest):
             self.assertLessEqual(len(rows), 16)
         self.assertTrue(self.output("bfinspect", "--map", "filter", locale="C").isascii())
 
-    def test_width(self):
+    def test_map_fits_the_width_of_the_terminal(self):
         for columns in 1, 10, 40, 80, 132, 1000:
             _, rows = self.map("filter", env={"COLUMNS": str(columns)})
             self.assertEqual(len({len(row) for row in rows}), 1)
@@ -68,7 +68,7 @@ class Map(PictureTest):
         self.assertGreater(blank, 2 / self.pages)
         self.assertLess(blank, 6 / self.pages)
 
-    def test_a_large_hole_does_not_move_what_the_others_are_judged_by(self):
+    def test_large_hole_does_not_change_the_verdict_of_other_cells(self):
         """No cell next to the hole is unlikely, and the glyphs are those of the complete filter."""
         image = self.read("filter")
         page, before = self.run_tool("bfinspect", "--map", "filter").stdout.decode(), self.map("filter")
@@ -85,13 +85,13 @@ class Map(PictureTest):
             same = sum(a == b for a, b in zip(rows[blank + 1:], whole[blank + 1:]))
             self.assertGreater(same / (len(rows) - blank), 0.85)
 
-    def test_smallest_and_emptiest(self):
+    def test_smallest_and_empty_filters_have_one_cell(self):
         for name in ("classic-m1", "classic-full", "blocked-one-block", "counting-m1",
                      "blocked-no-keys", "classic-no-keys", "counting-k64-overflow"):
             pages, rows = self.map(GOLDEN / f"{name}.bloom")
             self.assertEqual((pages, len(rows), len(rows[0])), ([0], 1, 1))
 
-    def test_no_map_of_what_cannot_be_read(self):
+    def test_unreadable_file_has_no_map(self):
         for name in "k-0", "live", "truncated-to-576":
             page = self.run_tool("bfinspect", "--map", REFUSED / f"{name}.bloom").stdout
             self.assertNotRegex(page, rb"\n +page\n")
@@ -102,7 +102,7 @@ class Svg(PictureTest):
         self.picture("--svg", "image.svg", "-f", *arguments, **options)
         return ElementTree.fromstring(self.read("image.svg"))
 
-    def test_well_formed(self):
+    def test_image_is_well_formed(self):
         root = self.svg("filter")
         self.assertEqual(root.tag, SVG + "svg")
         self.assertGreater(float(root.get("width")), 100)
@@ -113,7 +113,7 @@ class Svg(PictureTest):
         for words in "filter", "blocked", "40,000 keys", "k = ":
             self.assertIn(words, text)
 
-    def test_it_follows_a_dark_scheme(self):
+    def test_image_has_a_dark_colour_scheme(self):
         """Each colour has a second value there, and every colour stands in the style sheet."""
         self.svg("filter")
         text = self.read("image.svg").decode()
@@ -124,7 +124,7 @@ class Svg(PictureTest):
         self.assertEqual(len(re.findall(r"^\.c\d+ ", dark, re.M)), 18)
         self.assertNotRegex(text.split("</style>")[1], "#[0-9a-f]{3}")
 
-    def test_any_name(self):
+    def test_any_file_name_is_escaped_in_the_image(self):
         for name in "<&\">'", "]]>", "ünïcödé ☃", "\x1b[31m", "\x01", "\ufffe", "\udcff", "a" * 255:
             if not self.can_be_named(name):
                 continue
@@ -133,18 +133,18 @@ class Svg(PictureTest):
             if name.isprintable():
                 self.assertEqual(title, name)
 
-    def test_standard_output(self):
+    def test_dash_writes_the_image_to_standard_output(self):
         out = self.picture("--svg", "-", "filter")
         self.picture("--svg", "image.svg", "filter")
         self.assertEqual(out, self.read("image.svg"))
 
-    def test_same_filter_same_picture(self):
+    def test_image_is_reproducible(self):
         self.svg("filter")
         first = self.read("image.svg")
         self.svg("filter")
         self.assertEqual(self.read("image.svg"), first)
 
-    def test_every_golden_file(self):
+    def test_every_golden_file_has_an_image(self):
         for path in sorted(GOLDEN.glob("*.bloom")):
             result = self.run_tool("bfinspect", "--svg", "-", path)
             if craft.field(path.read_bytes(), "incompat") & 1:
@@ -179,14 +179,14 @@ class Svg(PictureTest):
             percents = [element.text for element in root.iter(SVG + "text") if re.fullmatch(r"[\d.]+ ?%", element.text)]
             self.assertEqual(len(percents), 3)
 
-    def test_image_with_the_page(self):
+    def test_image_and_report_are_written_together(self):
         out = self.picture("--svg", "a.svg", "--map", "--verify", "filter")
         self.assertIn(b"healthy", out)
         ElementTree.fromstring(self.read("a.svg"))
 
 
 class Targets(PictureTest):
-    def test_only_an_image_is_replaced_and_only_with_force(self):
+    def test_image_replaces_only_an_image_with_force(self):
         self.write("old", b"precious")
         for words in [], ["--force"]:
             self.trouble("bfinspect", "--svg", "old", *words, "filter", names=["old"])
@@ -207,7 +207,7 @@ class Targets(PictureTest):
             self.check_message("bfinspect", result.stderr, name)
         self.assertEqual(self.run_tool("bfquery", "-q", "filter", stdin=b"key 1\n").returncode, 0)
 
-    def test_what_is_no_regular_file(self):
+    def test_image_needs_a_regular_file(self):
         os.mkfifo(self.folder / "fifo")
         (self.folder / "folder").mkdir()
         for name in "fifo", "folder", "/dev/null", "no/such/image", "":
@@ -218,7 +218,7 @@ class Targets(PictureTest):
                 self.check_message("bfinspect", result.stderr, name)
                 self.assertEqual(self.snapshot(), before)
 
-    def test_no_image_of_what_cannot_be_read(self):
+    def test_unreadable_file_has_no_image(self):
         for name in "k-0", "truncated-to-576", "text", "empty", "live":
             before = self.snapshot()
             result = self.run_tool("bfinspect", "-q", "--svg", "image", REFUSED / f"{name}.bloom")
@@ -228,13 +228,13 @@ class Targets(PictureTest):
                 self.check_message("bfinspect", message, name)
 
     @needs(*UNPRIVILEGED)
-    def test_folder_that_cannot_be_written(self):
+    def test_unwritable_folder_is_an_error(self):
         (self.folder / "sub").mkdir()
         (self.folder / "sub").chmod(0o555)
         self.trouble("bfinspect", "-q", "--svg", "sub/image", "filter", names=["sub/image"],
                      before=UNPRIVILEGED)
 
-    def test_full_standard_output(self):
+    def test_full_standard_output_is_an_error(self):
         with open("/dev/full", "wb") as full:
             result = self.run_tool("bfinspect", "--svg", "-", "filter", stdout=full)
         self.assertEqual(result.returncode, 2)

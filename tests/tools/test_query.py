@@ -27,7 +27,7 @@ class QueryTest(ToolTest):
 class Marks(QueryTest):
     """--mark: one line of output for each line of input."""
 
-    def test_every_line_in_order(self):
+    def test_mark_prints_every_line_in_order(self):
         keys = [key for pair in zip(IN, OUT) for key in pair]
         self.write("keys", lines(*keys))
         self.write("list", lines(IN[3]))
@@ -58,7 +58,7 @@ class Marks(QueryTest):
             process.stdin.close()
             self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
 
-    def test_once_the_filter_has_changed_every_mark_is_1(self):
+    def test_every_mark_is_1_after_the_filter_changed(self):
         """The file is overwritten in place, replaced, or removed. It may be one of several filters."""
         def touch(path):
             os.utime(path, ns=(1, 1))
@@ -85,7 +85,7 @@ class Marks(QueryTest):
 class Given(QueryTest):
     """-e: keys on the command line."""
 
-    def test_they_are_looked_up_like_input(self):
+    def test_keys_of_the_command_line_are_looked_up_like_input(self):
         one, two, none = IN[0].decode(), IN[1].decode(), OUT[0].decode()
         self.write("keys", lines(IN[2], OUT[2]))
         for words, out, status in (
@@ -101,7 +101,7 @@ class Given(QueryTest):
         for words in ["--field", 1], ["--header"], ["--csv", "--field", 1], ["--json", "a"]:
             self.assertRegex(self.trouble("bfquery", *words, "-e", "x", "filter"), "-e/--key gives whole keys|this build has no JSON")
 
-    def test_long_ones(self):
+    def test_long_keys_on_the_command_line_are_looked_up(self):
         many = [word for key in IN for word in ("-e", key.decode())] + ["-e", "x" * 100_000]
         self.assertEqual(self.output("bfquery", *many, "filter"), lines(*IN))
 
@@ -116,10 +116,10 @@ class Answers(QueryTest):
             self.assertEqual(self.query(option, "filter", stdin=lines(*mixed)),
                              [key for key in mixed if key in OUT])
 
-    def test_a_key_is_printed_as_often_as_it_comes(self):
+    def test_repeated_key_is_printed_each_time(self):
         self.assertEqual(self.query("filter", stdin=lines(IN[0], IN[0], OUT[0], IN[0])), IN[:1] * 3)
 
-    def test_status(self):
+    def test_exit_status_shows_whether_a_key_matched(self):
         for words, stdin, status, out in (
                 ([], IN, 0, lines(*IN)), ([], OUT, 1, b""), ([], [], 1, b""),
                 (["-v"], OUT, 0, lines(*OUT)), (["-v"], IN, 1, b""), (["-v"], [], 1, b""),
@@ -133,7 +133,7 @@ class Answers(QueryTest):
                 self.assertEqual(self.output("bfquery", *words, "filter", stdin=lines(*stdin),
                                              status=status), out)
 
-    def test_files_dash_and_standard_input(self):
+    def test_files_and_standard_input_are_read_in_order(self):
         self.write("one", lines(*IN[:3], *OUT))
         self.write("two", lines(*IN[5:7]))
         self.assertEqual(self.query("filter", "one", "-", "two", stdin=lines(IN[4], OUT[0])),
@@ -142,17 +142,17 @@ class Answers(QueryTest):
         self.assertEqual(self.query("filter", "two", stdin=lines(IN[4])), IN[5:7])
         self.assertEqual(self.query("filter", "two", "two"), IN[5:7] * 2)
 
-    def test_options_after_operands(self):
+    def test_options_may_follow_operands(self):
         self.write("keys", lines(IN[0], OUT[0]))
         self.assertEqual(self.query("filter", "keys", "-v"), OUT[:1])
 
-    def test_last_line_without_newline_gets_one(self):
+    def test_last_line_gets_a_newline(self):
         self.assertEqual(self.output("bfquery", "filter", stdin=IN[0]), IN[0] + b"\n")
         self.write("one", IN[0])
         self.write("two", IN[1])
         self.assertEqual(self.query("filter", "one", "two"), IN[:2])
 
-    def test_any_bytes(self):
+    def test_keys_of_any_bytes_are_found(self):
         keys = [b"", b"\0", b"a\0b", b"\r", b"a\r", b"\xff\xfe", bytes(range(11, 256)), b" a ",
                 b"-v"]
         self.write("filter", file_form("classic", 8000, 9, keys))
@@ -161,12 +161,12 @@ class Answers(QueryTest):
         others = [b"\0\0", b"a", b"a\0", b"a\0c", b"\xfe\xff", b" a"]
         self.assertEqual(self.query("-v", "filter", stdin=lines(*others)), others)
 
-    def test_long_keys(self):
+    def test_long_keys_are_found(self):
         keys = [b"x" * 3_000_000, b"y" * 2**20, b"z" * (2**20 - 1)]
         self.create("-q", stdin=lines(*keys), name="filter")
         self.assertEqual(self.query("filter", stdin=lines(*keys, b"", b"short")), keys)
 
-    def test_lines_of_any_length_are_moved_whole(self):
+    def test_lines_of_any_length_are_printed_whole(self):
         """Matches are moved to the front of the piece, over the absent line before them."""
         numbers = random.Random(1)
         sizes = [1, 31, 32, 33, 40, 63, 64, 65, 70, 95, 96, 97, 128, 200, 255, 256, 257, 300, 5000]
@@ -178,7 +178,7 @@ class Answers(QueryTest):
             names = [f"keys{size}" for size in sizes]
             self.assertEqual(self.output("bfquery", "-j1", "filter", *names), lines(*present))
 
-    def test_null(self):
+    def test_null_option_ends_keys_with_zero_bytes(self):
         keys = [b"a\nb", b"", b"c"]
         self.write("filter", file_form("classic", 8000, 9, keys))
         for option in "-0", "--null":
@@ -189,7 +189,7 @@ class Answers(QueryTest):
             self.assertEqual(self.output("bfquery", option, "-c", "filter", stdin=b"a\nb\0no"),
                              b"1\n")
 
-    def test_fixed_records(self):
+    def test_record_size_option_splits_fixed_records(self):
         keys = [struct.pack("<I", 10 * i) for i in range(40)]
         self.write("filter", file_form("classic", 8000, 9, keys))
         others = [struct.pack("<I", 10 * i + 1) for i in range(40)]
@@ -199,7 +199,7 @@ class Answers(QueryTest):
             self.assertEqual(self.output("bfquery", "-v", *words, "filter",
                                          stdin=b"".join(keys + others)), b"".join(others))
 
-    def test_max_count_stops_after_so_many(self):
+    def test_max_count_stops_after_that_many_matches(self):
         keys = numbered(40_000)
         self.create("-q", "-p", "1e-9", stdin=lines(*keys[::2]), name="some")
         self.write("all", lines(*keys))
@@ -224,7 +224,7 @@ class Answers(QueryTest):
         self.assertEqual(process.stdout.read(), lines(keys[0], keys[2]))
         self.assertEqual(process.wait(), 0)
 
-    def test_crlf(self):
+    def test_crlf_option_ignores_carriage_returns(self):
         self.assertEqual(self.query("filter", stdin=b"key 1\r\n\n", status=1), [])
         mixed = b"key 1\r\nabsent\r\nkey 2\nkey 3\r\r\nkey 4\r"
         self.assertEqual(self.output("bfquery", "--crlf", "filter", stdin=mixed),
@@ -232,7 +232,7 @@ class Answers(QueryTest):
         self.assertEqual(self.output("bfquery", "--crlf", "-v", "filter", stdin=mixed),
                          b"absent\r\nkey 3\r\r\n")
 
-    def test_many_keys(self):
+    def test_many_keys_are_found(self):
         count = 20_000 if SANITIZED else 300_000
         keys, others = numbered(count), numbered(count, "absent ")
         mixed = [key for pair in zip(keys, others) for key in pair]
@@ -242,7 +242,7 @@ class Answers(QueryTest):
             self.assertEqual(self.query("big", "mixed"), keys)
             self.assertEqual(self.query("-v", "big", "mixed"), others)
 
-    def test_positions_beyond_32_bits(self):
+    def test_positions_beyond_32_bits_are_found(self):
         """Sparse filters of 16 GiB, built by hand."""
         for layout, m in ("blocked", 2**37), ("classic", 2**37), ("counting", 2**35):
             with self.subTest(layout):
@@ -285,7 +285,7 @@ class Answers(QueryTest):
 
 
 class Streams(QueryTest):
-    def test_answers_before_it_waits_for_more(self):
+    def test_answers_are_printed_before_more_is_read(self):
         process = subprocess.Popen(self.command("bfquery", "filter"), stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, cwd=self.folder,
                                    env=self.environment())
@@ -299,7 +299,7 @@ class Streams(QueryTest):
         timer.cancel()
         self.assertEqual(process.returncode, 0)
 
-    def test_quiet_stops_at_the_first(self):
+    def test_quiet_stops_at_the_first_match(self):
         process = subprocess.Popen(self.command("bfquery", "-q", "filter"), stdin=subprocess.PIPE,
                                    cwd=self.folder, env=self.environment())
         process.stdin.write(IN[0] + b"\n")
@@ -307,7 +307,7 @@ class Streams(QueryTest):
         self.assertEqual(process.wait(TIMEOUT), 0)
         process.stdin.close()
 
-    def test_pipe_to_head(self):
+    def test_pipe_to_head_ends_the_run(self):
         keys = numbered(200_000)
         self.write("many", lines(*keys))
         self.create("-q", "-p", "0.1", "many", name="filter")
@@ -319,7 +319,7 @@ class Streams(QueryTest):
         self.assertEqual((process.stderr.read(), process.wait(TIMEOUT)), (b"", -signal.SIGPIPE))
         process.stderr.close()
 
-    def test_broken_pipe_when_the_signal_is_ignored(self):
+    def test_broken_pipe_is_an_error_if_sigpipe_is_ignored(self):
         reading, writing = os.pipe()
         os.close(reading)
         with open(writing, "wb") as broken:
@@ -328,7 +328,7 @@ class Streams(QueryTest):
         self.assertEqual(result.returncode, 2)
         self.check_message("bfquery", result.stderr, "standard output")
 
-    def test_full_standard_output(self):
+    def test_full_standard_output_is_an_error(self):
         for words in [], ["-v"], ["-c"], ["--help"], ["--version"]:
             with open("/dev/full", "wb") as full:
                 result = self.run_tool("bfquery", *words, "filter", stdin=lines(*IN, *OUT),
@@ -342,13 +342,13 @@ class Streams(QueryTest):
                 result = self.run_tool("bfquery", *words, "filter", stdin=lines(*IN), stdout=full)
                 self.assertEqual((result.returncode, result.stderr), (status, b""))
 
-    def test_closed_standard_output(self):
+    def test_closed_standard_output_is_an_error(self):
         result = self.run_tool("bfquery", "filter", stdin=lines(*IN), stdout=None,
                                preexec_fn=lambda: os.close(1))
         self.assertEqual(result.returncode, 2)
         self.check_message("bfquery", result.stderr, "standard output")
 
-    def test_closed_standard_input(self):
+    def test_closed_standard_input_is_an_error(self):
         for inputs in [], ["-"]:
             self.trouble("bfquery", "filter", *inputs, stdin=None, names=["standard input"],
                          preexec_fn=lambda: os.close(0))
@@ -356,7 +356,7 @@ class Streams(QueryTest):
         self.assertEqual(self.query("filter", "keys", stdin=None,
                                     preexec_fn=lambda: os.close(0)), IN)
 
-    def test_closed_standard_error(self):
+    def test_closed_standard_error_keeps_the_exit_status(self):
         for words, status in (["filter"], 0), (["no-such-filter"], 2), (["filter", "nothing"], 2):
             before = self.snapshot()
             result = self.run_tool("bfquery", *words, stdin=lines(*IN),
@@ -364,7 +364,7 @@ class Streams(QueryTest):
             self.assertEqual(result.returncode, status)
             self.assertEqual(self.snapshot(), before)
 
-    def test_ctrl_c_while_waiting(self):
+    def test_sigint_ends_a_waiting_run(self):
         process = subprocess.Popen(self.command("bfquery", "filter"), stdin=subprocess.PIPE,
                                    cwd=self.folder, env=self.environment())
         process.send_signal(signal.SIGINT)
@@ -373,7 +373,7 @@ class Streams(QueryTest):
 
 
 class Trouble(QueryTest):
-    def test_command_line(self):
+    def test_wrong_command_lines_are_refused(self):
         self.trouble("bfquery")
         self.trouble("bfquery", "-v")
         for words in ["-Y"], ["--nonsense"], ["-x"], ["--record-size"], ["-x0"], ["-x", ""], ["-x-1"], [
@@ -381,7 +381,7 @@ class Trouble(QueryTest):
             message = self.trouble("bfquery", "filter", *words)
             self.assertIn("--help", message)
 
-    def test_key_files_that_cannot_be_read_do_not_stop_the_others(self):
+    def test_unreadable_key_file_does_not_stop_the_others(self):
         self.write("good", lines(IN[0], OUT[0]))
         (self.folder / "folder").mkdir()
         for bad in "no-such-file", "folder", "":
@@ -392,7 +392,7 @@ class Trouble(QueryTest):
         self.assertEqual(self.run_tool("bfquery", "-q", "filter", "nothing", "good").returncode, 0)
         self.assertEqual(self.run_tool("bfquery", "-q", "filter", "good", "nothing").returncode, 0)
 
-    def test_incomplete_record(self):
+    def test_incomplete_record_is_an_error(self):
         keys = [b"abcd", b"efgh"]
         self.write("filter", file_form("classic", 800, 9, keys))
         message = self.trouble("bfquery", "-x4", "filter", stdin=b"abcdefghij", out=b"abcdefgh")
@@ -406,7 +406,7 @@ class Trouble(QueryTest):
 
 
 class Shrinking(ToolTest):
-    def test_a_filter_that_shrinks_while_it_is_used(self):
+    def test_filter_truncated_during_a_query_is_an_error(self):
         self.write("big", file_form("classic", 8 * 4096 * 8, 9, [b"key"]))
         with subprocess.Popen(self.command("bfquery", "big"), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
@@ -438,7 +438,7 @@ class Damage(ToolTest):
         self.assertEqual(result.stdout, lines(*self.keys))
         self.check_message("bfquery", result.stderr, "bad", f"{pages} page", "damaged")
 
-    def test_a_damaged_page_says_maybe(self):
+    def test_damaged_page_answers_maybe(self):
         self.write("good", self.image)
         self.assertEqual(self.query("good", stdin=self.others, status=1), [])
         self.damaged(craft.flip(self.image, 512 + 100), 1)
@@ -448,13 +448,13 @@ class Damage(ToolTest):
                        if craft.positions("blocked", 84 * 512, 1, key)[0] < 8 * 4096]
         self.assertEqual(result.stdout, lines(*on_the_page))
 
-    def test_lost_pages(self):
+    def test_lost_pages_answer_maybe(self):
         for start, size, pages in (0, 4096, 1), (4096, 1280, 1), (0, 5376, 2):
             for fill in b"\0", b"\xff":
                 at = {512 + start: fill * size}
                 self.damaged(craft.edit(self.image, at=at, checksums=False), pages)
 
-    def test_pages_left_over_from_another_filter(self):
+    def test_pages_of_another_filter_answer_maybe(self):
         """They have valid checksums, as an interrupted copy over an old file leaves them."""
         other = craft.make("blocked", 84 * 512, 9, numbered(900, "other "), embedded=True)
         sums = 512 + 5376
@@ -463,19 +463,19 @@ class Damage(ToolTest):
             self.damaged(craft.edit(self.image, at=at), 1)
         self.damaged(self.image[:512] + other[512:], 2)
 
-    def test_swapped_and_wrong_checksums(self):
+    def test_swapped_and_wrong_checksums_answer_maybe(self):
         sums = 512 + 5376
         self.damaged(craft.edit(self.image, at={sums: self.image[-4:] + self.image[sums:sums + 4]},
                                 checksums=False), 2)
         self.damaged(craft.flip(self.image, sums + 4), 1)
 
-    def test_every_kind_of_flipped_bit(self):
+    def test_any_flipped_bit_answers_maybe(self):
         chosen = random.Random(3)
         for _ in range(20 if SANITIZED else 100):
             offset = chosen.randrange(512, len(self.image))
             self.damaged(craft.flip(self.image, offset, chosen.randrange(8)), 1)
 
-    def test_damage_elsewhere_is_not_looked_for_without_verify(self):
+    def test_damage_of_other_pages_is_found_only_with_verify(self):
         first = [key for key in self.keys
                  if all(x < 8 * 4096 for x in craft.positions("blocked", 84 * 512, 9, key))]
         self.write("bad", craft.flip(self.image, 512 + 4096 + 9))
@@ -483,7 +483,7 @@ class Damage(ToolTest):
         message = self.trouble("bfquery", "--verify", "bad", stdin=lines(*first), names=["bad"])
         self.assertIn("page", message)
 
-    def test_quiet_and_count(self):
+    def test_keys_on_a_damaged_page_match_with_count_and_quiet(self):
         self.write("bad", craft.flip(self.image, 512 + 100))
         result = self.run_tool("bfquery", "-c", "bad", stdin=lines(*self.keys))
         self.assertEqual((result.returncode, result.stdout), (2, b"900\n"))
@@ -492,11 +492,11 @@ class Damage(ToolTest):
         self.assertEqual(self.run_tool("bfquery", "-qv", "bad", stdin=lines(*self.keys)).returncode,
                          2)
 
-    def test_headers(self):
+    def test_damaged_headers_are_refused(self):
         for name in "header-bit-flipped", "truncated-to-576", "trailing-byte", "record-0-damaged":
             self.trouble("bfquery", REFUSED / f"{name}.bloom", stdin=b"bloomfile\n", names=[name])
 
-    def test_verify_of_a_good_file(self):
+    def test_verify_of_a_sound_file_succeeds(self):
         self.write("good", self.image)
         self.assertEqual(self.query("--verify", "good", stdin=lines(*self.keys)), self.keys)
 

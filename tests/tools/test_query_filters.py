@@ -32,7 +32,7 @@ class Places(QueryTest):
         self.write("b", lines(*keys[:5], b"", b"", keys[0])[:-1])
         self.write("c", b"")
 
-    def test_as_grep(self):
+    def test_prefixes_equal_those_of_grep(self):
         for words in ["-n"], ["-H"], ["-nH"], ["-nv"], ["-Hnv"]:
             for threads in "-j1", "-j4":
                 wanted = self.grep("-Fx", "-h", *words, "-f", "keys", "a", "b", "c")
@@ -43,10 +43,10 @@ class Places(QueryTest):
                          self.grep("-FxnH", "-f", "keys", "b").replace(b"b:", b"(standard input):"))
         self.assertEqual(self.output("bfquery", "-qnH", "some", "a"), b"")
 
-    def test_names_are_told_only_if_asked_for(self):
+    def test_file_names_are_printed_only_with_the_option(self):
         self.assertEqual(self.output("bfquery", "some", "b", "b"), 2 * self.grep("-Fxf", "keys", "b"))
 
-    def test_lines_that_are_left_out_count(self):
+    def test_skipped_lines_count_in_line_numbers(self):
         rows = [b"%d\t%d" % (i, i % 7) if i % 5 else b"%d" % i for i in range(50_000)]
         self.filter_of("seven", [b"3"])
         self.write("rows", lines(*rows))
@@ -55,19 +55,19 @@ class Places(QueryTest):
             self.assertEqual(self.output("bfquery", "-n", threads, "--field", 2, "--missing", "skip", "seven", "rows",
                                          says=b"bfquery: 10000 lines without the field were left out\n"), wanted)
 
-    def test_records_that_span_lines_begin_somewhere(self):
+    def test_line_number_of_a_csv_record_is_that_of_its_first_line(self):
         self.filter_of("x", [b"x"])
         data = b'h,"he\nad"\r\n1,"x"\r\n2,"\n\n"\n3,x\n"4\n",x\n5,x'
         self.assertEqual(self.output("bfquery", "-n", "--csv", "--header", "--field", 2, "x", stdin=data),
                          b'1:h,"he\nad"\r\n3:1,"x"\r\n7:3,x\n8:"4\n",x\n10:5,x\n')
 
-    def test_zero_bytes_end_numbered_lines(self):
+    def test_zero_bytes_end_numbered_records_with_null(self):
         self.filter_of("x", [b"x\ny"])
         self.assertEqual(self.output("bfquery", "-0nH", "x", status=1, stdin=b"a\n\0"), b"")
         self.create("-0", stdin=b"x\ny\0", name="x")
         self.assertEqual(self.output("bfquery", "-0nH", "x", stdin=b"a\n\0x\ny\0"), b"(standard input):2:x\ny\0")
 
-    def test_what_excludes_what(self):
+    def test_incompatible_options_are_refused(self):
         for words, says in ((["-cn"], "-n/--line-number and -c/--count are mutually exclusive"),
                             (["-cH"], "-H/--with-filename and -c/--count"), (["-nx4"], "-x/--record-size and -n"),
                             (["-Hx4"], "-x/--record-size and -H"), (["--names", "-x4"], "-x/--record-size and --names")):
@@ -93,7 +93,7 @@ class Several(QueryTest):
     def names(self, i):
         return ",".join(name for name in "abc" if i in self.SETS[name]).encode()
 
-    def test_any_and_all(self):
+    def test_any_and_all_combine_filters(self):
         for threads in "-j1", "-j4":
             for words, of in ([], any), (["--any"], any), (["--all"], all):
                 for invert in False, True:
@@ -108,14 +108,14 @@ class Several(QueryTest):
                     self.assertEqual(self.output(*call, "--names", "-c", "-m", 4000, "keys"),
                                      b"".join(b"%s\t%d\n" % (name.encode(), sums[name]) for name in "abc"))
 
-    def test_the_same_answers_as_one_after_the_other(self):
+    def test_several_filters_answer_like_separate_runs(self):
         for name in "abc":
             alone = self.output("bfquery", name, "keys")
             self.assertEqual(self.output("bfquery", "--filter", name, "keys"), alone)
             self.assertEqual(self.output("bfquery", "--filter", name, "--names", "keys"),
                              lines(*(name.encode() + b"\t" + key for key in alone.splitlines())))
 
-    def test_what_comes_with_them(self):
+    def test_other_options_work_with_several_filters(self):
         self.write("good", b"2200\n")
         self.assertEqual(self.output("bfquery", "--all", *self.filters, "--unless", "good", "-nH",
                                      stdin=b"2199\n2200\n2201\n"),
@@ -127,7 +127,7 @@ class Several(QueryTest):
         self.output("bfquery", *self.filters, "-q", stdin=b"9999\n", status=1)
         self.output("bfquery", *self.filters, "--all", "-q", stdin=b"4\n", status=1)
 
-    def test_live_and_sealed(self):
+    def test_live_and_sealed_filters_are_queried_together(self):
         self.create_live("-n", 1000, name="live")
         process = self.start("bfquery", "--filter", "live", *self.filters, "--names")
         self.feed(process, b"9999", b"1")
@@ -135,7 +135,7 @@ class Several(QueryTest):
         self.output("bfadd", "-q", "live", stdin=b"9999\n")
         self.assertEqual(self.result(process, b"9999\n")[:2], (0, b"live\t9999\n"))
 
-    def test_many(self):
+    def test_many_filters_are_queried(self):
         names = [self.filter_of(f"f{i}", [b"%d" % i, b"all"], "-s", i % 3) for i in range(90)]
         words = [word for name in names for word in ("--filter", name)]
         wanted = [f"f{i}\t{i}" for i in range(90)] + [",".join(names) + "\tall"]
@@ -150,7 +150,7 @@ class Trouble(QueryTest):
         self.filter_of("a", numbered(5))
         self.filter_of("b", numbered(20_000))
 
-    def test_a_filter_that_cannot_be_opened(self):
+    def test_filter_that_cannot_be_opened_is_an_error(self):
         self.write("keys", b"key 1\n")
         for name, says in ("missing", "cannot open missing: No such file"), ("keys", "cannot open keys: not a filter"):
             for words in [name, "a"], ["a", name]:
@@ -158,7 +158,7 @@ class Trouble(QueryTest):
         self.assertIn("--filter needs", self.trouble("bfquery", "--filter", "", "keys"))
         self.assertIn("--any and --all", self.trouble("bfquery", "--any", "--all", "a", "keys"))
 
-    def test_a_damaged_page_is_told_of_by_its_name(self):
+    def test_damaged_page_is_reported_with_the_name_of_its_filter(self):
         image = bytearray(self.read("b"))
         image[-100] ^= 1
         self.write("b", image)
@@ -170,19 +170,19 @@ class Trouble(QueryTest):
                             says=says)
         self.assertEqual(found, lines(*numbered(20_000)))
 
-    def test_made_for_other_keys(self):
+    def test_filter_for_another_kind_of_keys_is_an_error(self):
         self.create("-x", 5, stdin=b"key 1", name="fixed")
         self.assertIn("fixed holds 5-byte records, but the input is text",
                       self.trouble("bfquery", "--filter", "a", "--filter", "fixed", stdin=b"key 1\n"))
         self.assertEqual(self.query("--filter", "a", "--filter", "fixed", stdin=b"key 1\n"), [b"key 1"])
 
-    def test_names_that_cannot_be_told_apart(self):
+    def test_ambiguous_filter_names_are_refused(self):
         for name in filter(self.can_be_named, ("x,y", "x\ty", "x\ny")):
             self.filter_of(name, [b"k"])
             self.assertIn("--names cannot print", self.trouble("bfquery", "--names", "--filter", name, stdin=b"k\n"))
             self.assertEqual(self.output("bfquery", "--filter", name, stdin=b"k\n"), b"k\n")
 
-    def test_the_output_is_none_of_them(self):
+    def test_output_that_is_a_filter_is_refused(self):
         before = sha256(self.read("b"))
         with open(self.folder / "b", "ab") as out:
             result = self.run_tool("bfquery", "--filter", "a", "--filter", "b", stdin=b"key 1\n", stdout=out)

@@ -31,7 +31,7 @@ class Readme(ToolTest):
         self.assertLessEqual(len(README.splitlines()), 160)
         self.assertLessEqual(len(README.split()), 1100)
 
-    def test_sessions(self):
+    def test_sessions_of_readme_run(self):
         self.assertEqual(sessions.check(self, README, self.folder), 4)
 
     def test_sessions_of_cli_page_run(self):
@@ -55,7 +55,7 @@ class Readme(ToolTest):
         packages = re.search(r'^build_packages="(.*)"', (SOURCE_ROOT / "scripts/setup.sh").read_text(), re.M)[1]
         self.assertIn(f"apt install {packages}\n", README)
 
-    def test_functions_are_those_of_the_headers(self):
+    def test_named_functions_exist_in_the_headers(self):
         """The pages must also name the functions that make and finish a filter."""
         declared = set(re.findall(r"\b(bloomfile_\w+)\(", "".join(
             header.read_text() for header in (SOURCE_ROOT / "include").glob("*.h"))))
@@ -65,7 +65,7 @@ class Readme(ToolTest):
                                         "bloomfile_to_fd", "bloomfile_to_memory", "bloomfile_verify"})
         self.assertIn("Never `cp` over it", PAGES)
 
-    def test_live_filters_are_not_copied_over(self):
+    def test_manual_pages_warn_against_copying_over_live_filters(self):
         for tool in "bfadd", "bfuniq":
             page = (SOURCE_ROOT / "man" / f"{tool}.1").read_text()
             self.assertRegex(page, r"Never\n\.Xr cp 1\na file over it")
@@ -74,7 +74,7 @@ class Readme(ToolTest):
         for tool in TOOLS:
             self.assertIn(f"\n| `{tool}` |", CLI)
 
-    def test_links(self):
+    def test_links_lead_to_files_and_headings(self):
         """The files and headings that all pages link to exist."""
         pages = [page for page in SOURCE_ROOT.rglob("*.md")
                  if not any(part.startswith(("build", "."))
@@ -109,7 +109,7 @@ class Readme(ToolTest):
                     found += 1
         self.assertGreater(found, 250)
 
-    def test_the_demo_lists_what_it_needs_on_a_system_without_dpkg(self):
+    def test_demo_lists_its_requirements_without_dpkg(self):
         programs = self.folder / "bin"
         programs.mkdir()
         for name in "sh", "dirname", "readlink", "id":

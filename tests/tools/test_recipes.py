@@ -48,7 +48,7 @@ class Recipes(ToolTest):
         self.assertEqual(len(PARTS), 12)  # the test `python` runs the Python recipe
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
-    def test_passwords(self):
+    def test_passwords_recipe_runs(self):
         counts = {sha1(b"password"): 10434004, sha1(b"123456"): 42542807, sha1(b"qwerty"): 11713794}
         while len(counts) < 60_000:
             counts[sha1(self.random.randbytes(9))] = self.random.randrange(1, 5000)
@@ -65,7 +65,7 @@ class Recipes(ToolTest):
         os.unlink(self.folder / "pwned.bloom")
         self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder), "No such file.*\n2\n")
 
-    def test_files(self):
+    def test_files_recipe_runs(self):
         contents = {"bin/ls": b"\x7fELF list", "etc/empty": b"", "opt/agent": b"\x7fELF agent",
                     "tmp/dropper": b"MZ drops", "tmp/drop\\per": b"MZ \\", "tmp/drop\nper": b"MZ newline", 'home/letter, to "him".txt': b"Dear him,\n"}
         for name, data in contents.items():
@@ -84,24 +84,24 @@ class Recipes(ToolTest):
         self.write("bad.sha1", "".join(f"{sha1(contents[name])}\n" for name in contents if "drop" in name).encode())
         self.check("Known files, in forensics", 8)
 
-    def test_blocklists(self):
+    def test_blocklists_recipe_runs(self):
         self.write("hosts.txt", b"# a list\n0.0.0.0 Tracker.example\n" + b"".join(b"0.0.0.0 ads%d.example.net\n" % i for i in range(999)))
         self.write("dns.log", b"12:00:01 client7 a.ads.Tracker.example.\n12:00:02 client1 example.net\n12:00:03 client2 tracker.example\n"
                               b"12:00:04 client2 nottracker.example\n")
         self.check("Domain and mail blocklists", 4)
 
-    def test_lines_that_occur_once(self):
+    def test_recipe_for_lines_that_occur_once_runs(self):
         lines = [f"GET /{self.random.randrange(10**9)}" for _ in range(10_000)]
         lines += [f"GET /{i}" for i in range(500)] * 2 + ["", "", "x"] + [f"POST /{i}" for i in range(6)]
         self.random.shuffle(lines)
         self.write("log.txt", "\n".join(lines).encode() + b"\n")
         self.check("Lines that occur once, in a huge file", 4)
 
-    def test_prevalence(self):
+    def test_prevalence_recipe_runs(self):
         self.write("counts.txt", b"rare:1\ncommon:2000\n" + b"".join(b"key%d:%d\n" % (i, i) for i in range(500)))
         self.check("How often a key was seen", 2)
 
-    def test_known_list(self):
+    def test_known_list_recipe_runs(self):
         keys = [f"{self.random.randrange(10**12)}\n".encode() for _ in range(40_000)]
         self.write("revoked.txt", b"".join(keys[:10_000]))
         self.write("valid.txt", b"".join(keys[10_000:]))
@@ -109,7 +109,7 @@ class Recipes(ToolTest):
         self.assertGreater(len(self.read("wrong.txt").split()), 5)
 
     @unittest.skipUnless(shutil.which("curl"), "needs curl (Debian: curl)")
-    def test_published_list(self):
+    def test_published_list_recipe_runs(self):
         """The server records each request and its response."""
         answers = []
 
@@ -148,7 +148,7 @@ class Recipes(ToolTest):
             ("latest", 200), ("latest", 200), ("monday..tuesday.patch", 200)])
         self.assertEqual(self.read("client/tuesday.bloom"), self.read("tuesday.bloom"))
 
-    def test_nix(self):
+    def test_nix_recipe_runs(self):
         hashes = ["".join(self.random.choices("0123456789abcdfghijklmnpqrsvwxyz", k=32)) for _ in range(500)]
         for name in hashes:
             self.write(f"cache/{name}.narinfo", b"")
@@ -157,7 +157,7 @@ class Recipes(ToolTest):
         self.check("A Nix cache", 2)
 
     @unittest.skipIf("no JSON" in sessions.run("bfuniq --json a </dev/null", "."), "needs libsimdjson-dev")
-    def test_json_and_columns(self):
+    def test_json_and_columns_recipe_runs(self):
         self.write("crawl.jsonl", b'{"id":1,"text":"caf\\u00e9"}\n{"id":2,"text":"caf\xc3\xa9"}\n{"id":3,"text":"tea"}\n{"id":4}\n')
         self.write("blocked.jsonl", b'{"id":7}\n{"id":"9"}\n')
         self.write("events.jsonl", b"".join(b'{"event":"order","account":{"id":%d}}\n' % i for i in (7, 8, 9)))
@@ -166,7 +166,7 @@ class Recipes(ToolTest):
         self.check("Keys in JSON lines and in columns", 5)
 
     @unittest.skipIf("no JSON" in sessions.run("bfuniq --json a </dev/null", "."), "needs libsimdjson-dev")
-    def test_shards(self):
+    def test_shards_recipe_runs(self):
         for i in 1, 2, 3:
             self.write(f"shards/{i}.jsonl.gz", gzip.compress(b"".join(b'{"id": "order-%d", "v": 1}\n' % k for k in range(100 * i, 100 * i + 50))))
         self.write("more.jsonl", b'{"id": "order-120"}\n')
@@ -188,12 +188,12 @@ class Recipes(ToolTest):
     def fetched(self):
         return [int(line.rpartition(b"/")[2]) for line in self.read("fetched").splitlines()]
 
-    def test_crawler(self):
+    def test_crawler_recipe_fetches_every_page(self):
         self.make_site()
         self.check(CRAWLER, 3)
         self.assertEqual(sorted(self.fetched()), list(range(PAGES)))
 
-    def test_addresses_without_a_newline_behind_them_are_fetched(self):
+    def test_addresses_without_a_final_newline_are_fetched(self):
         """At the end of pages, and of files in todo."""
         self.make_site()
         self.script(self.folder / "crawl", sessions.scripts(PARTS[CRAWLER])["crawl"])
@@ -213,7 +213,7 @@ class Recipes(ToolTest):
             if " read " in loop:
                 self.assertRegex(loop, r'read -r (\w+)( \w+)* \|\| \[ -n "\$\1" \]; do')
 
-    def test_a_page_that_cannot_be_fetched_ends_it(self):
+    def test_unreachable_page_ends_the_crawl(self):
         self.make_site()
         self.script(self.folder / "crawl", sessions.scripts(PARTS[CRAWLER])["crawl"])
         self.write("todo/1", b"http://site.example/0\n")
@@ -235,7 +235,7 @@ class Recipes(ToolTest):
         self.assertIn(process.returncode, [0, -signal.SIGKILL])
         return process.returncode == 0
 
-    def test_crawler_that_is_killed(self):
+    def test_killed_crawler_fetches_every_page(self):
         """Killed before each of its commands. Only one link leads to each page, so no page is found twice."""
         pages = 108
         self.script(self.bin / "fetch", '#!/bin/sh\necho "$1" >> fetched\n'

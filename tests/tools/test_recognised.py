@@ -78,14 +78,14 @@ def described(data):
 
 @unittest.skipUnless(shutil.which("file"), "needs file (Debian: file)")
 class Magic(ToolTest):
-    def test_every_golden_filter(self):
+    def test_every_golden_filter_is_recognised(self):
         paths = [str(path) for path in sorted(GOLDEN.rglob("*.bloom*"))]
         said = file_says(*paths)
         self.assertGreater(len(paths), 100)
         for path in paths:
             self.assertEqual(said[path], described(pathlib.Path(path).read_bytes()), path)
 
-    def test_every_golden_patch(self):
+    def test_every_golden_patch_is_recognised(self):
         paths = [str(path) for path in sorted(GOLDEN.glob("*.patch"))]
         said = file_says(*paths)
         for path in paths:
@@ -94,7 +94,7 @@ class Magic(ToolTest):
             self.assertEqual(said[path], f"Patch between Bloom filters (bloomfile), {LAYOUTS[data[10]]}{series}, "
                              f"from body {number(data, 15):08x} to {number(data, 23):08x}")
 
-    def test_live_and_poisoned_ones_are_told(self):
+    def test_live_and_poisoned_filters_are_described(self):
         rows = [row for row in table(REFUSED / "index.tsv") if row["rule"] in ("V35", "V36")]
         paths = {row["file"]: str(REFUSED / row["file"]) for row in rows}
         said = file_says(*paths.values())
@@ -103,14 +103,14 @@ class Magic(ToolTest):
             self.assertEqual(text, described((REFUSED / row["file"]).read_bytes()), row)
             self.assertEqual("poisoned" in text, row["rule"] == "V35", row["file"])
 
-    def test_damage_that_patterns_can_see_is_not_claimed(self):
+    def test_visibly_damaged_filters_are_not_recognised(self):
         rows = [row for row in table(REFUSED / "index.tsv") if row["rule"] in CHECKED]
         said = file_says(*(str(REFUSED / row["file"]) for row in rows))
         claimed = {row["file"].removesuffix(".bloom") for row in rows if said[str(REFUSED / row["file"])]}
         self.assertEqual(claimed, {name for names in CHECKED.values() for name in names})
         self.assertEqual(said[str(REFUSED / "version-2.bloom")], "Bloom filter (bloomfile), of the newer format version 2")
 
-    def test_new_ones(self):
+    def test_new_filters_are_described(self):
         self.create("-q", "-l", "ribbon", "-p", 0.003, "--label", "all paths", stdin=lines(*numbered(5000)), name="a")
         self.create_live("-n", 1000, "-p", "1e-6", name="b")
         self.create_live("--grow", name="c")
@@ -122,7 +122,7 @@ class Magic(ToolTest):
                           "blocked (k 9), live, layer 0 of a growing series, sized for 1000000 keys, rate 0.01"])
         self.assertRegex(said[str(self.folder / "d")], "^Patch between Bloom filters")
 
-    def test_types(self):
+    def test_mime_types_are_reported(self):
         for ending, kind in ("bloom", "application/x-bloomfile"), ("patch", "application/x-bloomfile-patch"):
             said = file_says(*map(str, GOLDEN.glob(f"*.{ending}")), options=["--mime-type"])
             self.assertEqual(set(said.values()), {kind})
@@ -153,7 +153,7 @@ class Types(ToolTest):
         self.assertEqual(self.types(GOLDEN / "blocked-file.bloom", GOLDEN / "classic-embedded.bloom", patch),
                          ["application/x-bloomfile"] * 2 + ["application/x-bloomfile-patch"])
 
-    def test_others_are_not_taken_for_them(self):
+    def test_other_files_are_not_recognised(self):
         for kind in self.types(*(REFUSED / f"{name}.bloom" for name in ("text", "zeros", "header-size-1024",
                                                                         "magic-last-byte", "textmode-crlf-to-lf"))):
             self.assertNotIn("bloomfile", kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A live file that is replaced or removed while programs add to it: none of them may exit with 0."""
+"""A live file that is replaced or removed while programs add to it: they must not exit with 0."""
 
 import contextlib
 import os
@@ -46,7 +46,7 @@ class ReplacedTest(ToolTest):
 
 
 class Adding(ReplacedTest):
-    def test_bfadd_tells_at_the_end_and_ends_with_2(self):
+    def test_bfadd_reports_a_replacement_at_the_end(self):
         for change in CHANGES:
             with self.subTest(change.__name__):
                 self.create_live("-f", "-n", 1000, "-p", "1e-9")
@@ -55,7 +55,7 @@ class Adding(ReplacedTest):
                 self.assertEqual(self.result(writer, lines("a", "b")),
                                  (2, b"", f"bfadd: {ADVICE.format(32)}".encode()))
 
-    def test_bfadd_tells_at_the_next_sync(self):
+    def test_bfadd_reports_a_replacement_at_the_next_sync(self):
         """It then stops reading, so it ends although its input does not."""
         for change in CHANGES:
             with self.subTest(change.__name__):
@@ -68,7 +68,7 @@ class Adding(ReplacedTest):
                 # The sync begun by the first 30 keys may be late and already detect the change.
                 self.assertIn(writer.stderr.read().decode(), ["bfadd: " + NOT_AT_END.format(n) for n in (30, 40)])
 
-    def test_what_is_in_memory_can_be_rescued(self):
+    def test_added_keys_can_be_rescued(self):
         writer = self.adder("--rescue", "saved")
         renamed_over(self)
         status, out, message = self.result(writer, lines("a"))
@@ -89,12 +89,12 @@ class Adding(ReplacedTest):
         self.assertEqual((status, out), (2, b""))
         return message.decode()
 
-    def test_keys_that_were_not_read_are_among_those_to_add_again(self):
+    def test_message_counts_unread_keys_to_add_again(self):
         message = self.full()
         read = re.fullmatch("bfadd: " + re.escape(NOT_AT_END).replace(r"\{\}", "([0-9]+)"), message)[1]
         self.assertLess(int(read), 3030)
 
-    def test_a_rescued_filter_does_not_have_the_keys_that_were_not_read(self):
+    def test_rescued_filter_has_no_unread_keys(self):
         message = self.full("--rescue", "saved")
         taken, read = re.search(
             r"rescued to saved after the first ([0-9]+) keys read \(use that file, and add the keys after them; or add the "
@@ -110,7 +110,7 @@ class Adding(ReplacedTest):
         writer.send_signal(signal.SIGINT)
         self.assertEqual(self.result(writer), (2, b"", f"bfadd: {NOT_AT_END.format(30)}".encode()))
 
-    def test_keys_that_were_not_read_are_to_be_removed_too(self):
+    def test_message_counts_unread_keys_to_remove(self):
         self.create_live("-f", "-l", "counting", "-n", 1000)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         writer = self.start("bfadd", "--remove", "--sync", 10, "live")
@@ -120,7 +120,7 @@ class Adding(ReplacedTest):
         self.assertIn(b"remove the 10 keys read here again, and all that follow in the input, from the file",
                       self.result(writer, lines(*KEYS[5:]))[2])
 
-    def test_the_keys_in_hand_are_among_those_to_add_again(self):
+    def test_message_counts_keys_read_but_not_added(self):
         self.create_live("--grow", "-n", 50, name="series")
         writer = self.start("bfadd", "series")
         self.feed(writer, *numbered(40))
@@ -131,7 +131,7 @@ class Adding(ReplacedTest):
         self.assertEqual(status, 2)
         self.assertIn(b"add the 441 keys read here again", message)
 
-    def test_removing_is_told_of_too(self):
+    def test_replacement_during_a_removal_is_reported(self):
         self.create_live("-f", "-l", "counting", "-n", 1000)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         writer = self.start("bfadd", "--remove", "live")
@@ -153,7 +153,7 @@ class Uniq(ReplacedTest):
         self.assertEqual(process.stdout.readline(), b"a\n")
         return process
 
-    def test_bfuniq_tells_at_the_end_and_ends_with_2(self):
+    def test_bfuniq_reports_a_replacement_at_the_end(self):
         for change in CHANGES:
             with self.subTest(change.__name__):
                 self.create_live("-f", "-n", 1000, "-p", "1e-9")
@@ -163,14 +163,14 @@ class Uniq(ReplacedTest):
                     2, b"b\n", b"bfuniq: live was removed or replaced during the run, and its lines "
                                b"are lost: the next run prints them again\n"))
 
-    def test_the_newest_generation_that_is_gone_at_the_end(self):
+    def test_removed_newest_generation_is_reported_at_the_end(self):
         process = self.uniq("seen", "--generations", 2, "--every", 10)
         os.unlink(self.folder / "seen")
         status, out, message = self.result(process)
         self.assertEqual((status, out), (2, b""))
         self.check_message("bfuniq", message, "seen was removed or replaced during the run")
 
-    def test_a_generation_that_others_have_left_behind(self):
+    def test_generation_replaced_by_another_process_is_not_an_error(self):
         """It is not an error if another process has replaced the generation."""
         words = ["seen", "--generations", 2, "--every", 10]
         process = self.uniq(*words)
@@ -180,7 +180,7 @@ class Uniq(ReplacedTest):
 
 class Sealing(ReplacedTest):
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_bfseal_tells_what_was_not_sealed(self):
+    def test_bfseal_reports_the_file_that_was_not_sealed(self):
         message = self.trouble("bfseal", "live", changes=True,
                                env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_REMOVES": "live"})
         self.assertEqual(message, "bfseal: live was replaced or removed during sealing; the file at that path is not the sealed filter\n")
@@ -210,7 +210,7 @@ class Replacing(ReplacedTest):
                              ("bfmerge", "-qf", "--discard", "live", "sealed")):
             self.output(tool, *words)
 
-    def test_a_writer_that_comes_while_keys_are_read(self):
+    def test_writer_that_joins_during_the_run_prevents_replacement(self):
         creator = self.start("bfcreate", "-f", "live")
         self.feed(creator, "a")
         writer = self.adder()
@@ -219,7 +219,7 @@ class Replacing(ReplacedTest):
         self.assertIn(b"cannot replace live: other programs have it open for writing", message)
         self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 30 keys, 30 new\n"))
 
-    def test_a_writer_that_was_killed_is_none(self):
+    def test_killed_writer_does_not_prevent_replacement(self):
         writer = self.adder()
         writer.kill()
         writer.wait()
@@ -270,7 +270,7 @@ class Together(ToolTest):
     WAYS = (["bfmerge", "-qf", "all", "all", "a"], ["bffold", "-qf", "--factor", 1, "all", "all"],
             ["bfdelta", "-q", "--apply", "-f", "all", "patch", "all"])
 
-    def test_a_merge_keeps_what_another_one_has_put_there(self):
+    def test_merge_keeps_the_result_of_a_concurrent_merge(self):
         for words in self.WAYS:
             with self.subTest(words[0]):
                 process = self.stopped("fsync", *words)
@@ -288,7 +288,7 @@ class Together(ToolTest):
         self.output("bfmerge", "-qf", "all", "all", "a")
         self.assertEqual(self.query("all", stdin=lines("a", "b", *KEYS)), [b"a", b"b", *KEYS])
 
-    def test_the_remedy_folds_no_filter_twice_unseen(self):
+    def test_remedy_never_folds_a_filter_twice(self):
         """It does not drop the keys of the new file either."""
         for words in (["bffold", "-qf", "--factor", 2, "all", "all"], ["bffold", "-qf", "--discard", "--factor", 1, "a", "all"],
                       ["bfseal", "-qf", "--discard", "a", "all"]):
@@ -298,7 +298,7 @@ class Together(ToolTest):
                 self.assertIn(b"another process replaced it during the run (check the new file, ", self.go_on(process)[2])
                 self.assertEqual(self.query("all", stdin=lines(*KEYS)), KEYS)
 
-    def test_a_filter_that_was_removed_does_not_come_back(self):
+    def test_removed_filter_is_not_recreated(self):
         process = self.stopped("fsync", "bfmerge", "-qf", "all", "all", "a")
         (self.folder / "all").unlink()
         self.assertIn(b"cannot replace all: another process removed it during the run (restore it if it is a source, "
@@ -334,7 +334,7 @@ class Together(ToolTest):
                ["bfdelta", "-q", "--apply", "-f", "old", "patch", "dest"],
                ["bfseal", "-qf", "--project", "counts", "dest"])
 
-    def test_a_filter_that_comes_after_the_comparison_is_kept(self):
+    def test_filter_that_appears_after_the_comparison_is_kept(self):
         """The file at DEST has no keys, is missing, or is a link to the source. Then an unrelated filter gets its name."""
         self.create("-q", "-l", "counting", "-m", 30011, "-k", 5, stdin=lines(*KEYS), name="counts")
         for words in self.EARLIER:
@@ -351,7 +351,7 @@ class Together(ToolTest):
                         self.assertIn(b"cannot replace dest: another process replaced it during the run", message)
                         self.assertEqual(self.query("dest", stdin=lines("unrelated")), [b"unrelated"])
 
-    def test_a_source_by_another_name_that_is_replaced_after_the_comparison_is_kept(self):
+    def test_source_replaced_under_another_name_is_kept(self):
         for words in (["bfmerge", "-qf", "link", "a"], ["bffold", "-qf", "--factor", 1, "a", "link"]):
             with self.subTest(words[0]):
                 (self.folder / "link").unlink(missing_ok=True)
@@ -377,7 +377,7 @@ class Together(ToolTest):
             self.build("unrelated", b"unrelated")
         os.rename(self.folder / "unrelated", self.folder / name)
 
-    def test_a_rebuild_replaces_what_is_there(self):
+    def test_rebuild_replaces_any_file(self):
         process = self.stopped("fsync", "bfcreate", "-qf", "all", "patch", "--as-is")
         self.output("bfmerge", "-qf", "all", "all", "b")
         self.assertEqual(self.go_on(process), (0, b"", b""))

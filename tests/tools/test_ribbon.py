@@ -37,7 +37,7 @@ class RibbonTest(ToolTest):
 
 
 class Inspect(RibbonTest):
-    def test_a_healthy_one(self):
+    def test_healthy_ribbon_is_verified(self):
         self.write("keys", lines(*KEYS))
         page = self.page("--verify", "--keys", "keys", "filter.bloom")
         self.assertTrue(page.startswith("filter.bloom: healthy\n"), page)
@@ -51,7 +51,7 @@ class Inspect(RibbonTest):
         self.assertNotRegex(page, "(?m)^  (fill|k|not solved) ")
         self.assertNotIn("estimated", page)
 
-    def test_it_keeps_its_promise(self):
+    def test_ribbon_keeps_its_target_rate(self):
         """Few keys and many, in pages of every size."""
         for keys in 1, 100, 5000, 60000:
             for rate in 0.2, 0.01, 1e-4, 1e-9:
@@ -61,7 +61,7 @@ class Inspect(RibbonTest):
                 self.assertLessEqual(report["measure"]["fpr"], 1.1 * rate)
                 self.assertEqual(report["measure"]["keys_estimate"], keys)
 
-    def test_what_its_pages_say(self):
+    def test_report_matches_the_heads_of_the_pages(self):
         for option in ("-p", 0.01), ("-p", 1e-8), ("-m", 512 * 200), ("-m", 512 * 64), ("-m", 512):
             image = self.create("-q", "-l", "ribbon", *option, stdin=lines(*KEYS))
             report = self.inspected("filter.bloom")
@@ -88,7 +88,7 @@ class Inspect(RibbonTest):
         self.create("-q", stdin=lines(*KEYS))
         self.assertIsNone(self.inspected("filter.bloom")["solution"])
 
-    def test_one_that_is_empty_or_too_small(self):
+    def test_empty_or_too_small_ribbon_is_unhealthy(self):
         self.create("-q", "-l", "ribbon", name="empty")
         self.create("-q", "-l", "ribbon", "-m", 4096, name="small", stdin=lines(*KEYS))
         self.create("-q", "-l", "ribbon", "-m", 100000, "-p", 0.01, name="smaller",
@@ -105,7 +105,7 @@ class Inspect(RibbonTest):
         self.assertIn("1 of 1 page, which returns maybe for every key",
                       self.page("small", status=1))
 
-    def test_pages_that_are_not_solved(self):
+    def test_unsolved_pages_are_reported(self):
         groups, seed, keys, _ = list(heads(self.image))[1]
         self.write("unsolved", craft.with_head(self.image, 1, keys << 32))
         page = self.page("--verify", "unsolved", status=1)
@@ -113,7 +113,7 @@ class Inspect(RibbonTest):
         self.assertIn("--seed random", page)
         self.assertIn("not solved    1 of 5 pages, which returns maybe for every key", page)
 
-    def test_heads_that_cannot_be(self):
+    def test_invalid_heads_are_refused(self):
         groups, seed, keys, _ = list(heads(self.image))[1]
         for head, verdict in (
                 (512 | keys << 32, "damaged: the body has a page with an invalid head"),
@@ -141,7 +141,7 @@ class Pictures(RibbonTest):
         self.assertIsNotNone(found, page)
         return cells, found.groups()
 
-    def test_map(self):
+    def test_map_shows_the_columns_of_each_page(self):
         """Each cell is a page, shown by its columns."""
         cells, (count, pages, unit, least, most, median, unlikely) = self.map("filter.bloom")
         self.assertEqual((int(count), pages, unit, unlikely), (len(self.pages), "1", "page", "0"))
@@ -151,7 +151,7 @@ class Pictures(RibbonTest):
         self.assertNotIn(" ", cells)
         self.assertLessEqual(set(cells), set("▂▃▄▅▆▇"))
 
-    def test_what_stands_out(self):
+    def test_unusual_pages_stand_out_in_the_map(self):
         """A page that is not solved, and a page with far fewer columns than chance explains."""
         groups, _, keys, _ = self.pages[5]
         for head, glyph in ((0, " "), (2 * groups | 2 * keys << 32, "▁")):
@@ -162,12 +162,12 @@ class Pictures(RibbonTest):
             self.assertEqual((cells[5], numbers[-1]), (glyph, "1"))
             self.assertEqual(cells.count(" "), head == 0)
 
-    def test_a_short_page_belongs_to_the_one_before(self):
+    def test_short_page_shares_the_cell_of_the_page_before(self):
         self.create("-q", "-l", "ribbon", "-m", 512 * 130, stdin=lines(*KEYS[:5000]))
         cells, (count, pages, unit, *_, unlikely) = self.map("filter.bloom")
         self.assertEqual((len(cells), count, pages, unit, unlikely), (2, "2", "1.5", "pages", "0"))
 
-    def test_images(self):
+    def test_images_are_well_formed(self):
         self.write("odd", craft.with_head(self.image, 5, 0))
         for name in "filter.bloom", "odd":
             self.run_tool("bfinspect", "-f", "--svg", "svg", name)
@@ -179,8 +179,8 @@ class Pictures(RibbonTest):
 
 
 class Create(RibbonTest):
-    def test_same_keys_same_bytes(self):
-        """From several inputs, with repeated keys, with several threads, in little memory, to a pipe."""
+    def test_equal_keys_make_equal_bytes(self):
+        """The keys come from several inputs, are repeated, and are built by several threads, in little memory, to a pipe."""
         self.write("first", lines(*KEYS[:15000]))
         self.write("second", lines(*reversed(KEYS[5000:])))
         for options in [], ["-j", 3], ["--memory", "16Mi", "-j", 2]:
@@ -189,7 +189,7 @@ class Create(RibbonTest):
         self.assertEqual(self.output("bfcreate", "-q", "-l", "ribbon", "-", "first", "second"),
                          self.image)
 
-    def test_summary(self):
+    def test_summary_is_the_same_for_file_and_pipe(self):
         """A pipe cannot be read back, but gets the same summary as a file."""
         for option in [], ["-p", "1e-5"], ["-m", "150k"], ["-n", "30k"]:
             words = ["bfcreate", "-f", "-v", "-l", "ribbon", *option]
@@ -199,7 +199,7 @@ class Create(RibbonTest):
                              r"false-positive rate [^ ]+%( \(target \S+%\))?, [\d.]+ KiB\n$")
             self.assertEqual(told[0].replace("file:", "standard output:"), told[1])
 
-    def test_sizes(self):
+    def test_file_has_whole_pages_unless_its_size_is_given(self):
         """A file has whole pages unless its size is given."""
         self.assertEqual(craft.field(self.image, "m"), 5 * PAGE * 8)
         for bits, given in (1, 512), (512, 512), (100_000, 100_352):
@@ -208,14 +208,14 @@ class Create(RibbonTest):
         report = self.inspected("filter.bloom")
         self.assertEqual(report["status"], 0)
 
-    def test_an_empty_one_is_replaced_by_an_empty_one(self):
+    def test_empty_ribbon_replaces_only_an_empty_ribbon(self):
         """A filter with keys is not replaced by an empty filter without a message."""
         for _ in range(2):
             self.output("bfcreate", "-f", "-q", "-l", "ribbon", "empty",
                         says=b"bfcreate: empty: it has no keys, so every lookup returns no\n")
         self.trouble("bfcreate", "-f", "-l", "ribbon", "filter.bloom", names=["filter.bloom"])
 
-    def test_what_it_cannot_be(self):
+    def test_incompatible_options_are_refused(self):
         for options, words in (
                 (["-k", "3"], "-k/--hashes"), (["--live", "-n", "5"], "--live"),
                 (["--live", "--grow"], "--grow"),
@@ -247,12 +247,12 @@ class Others(RibbonTest):
         rate = self.inspected("filter.bloom")["measure"]["fpr"]
         self.assertLess(abs(found - 20000 * rate), 5 * math.sqrt(20000 * rate))
 
-    def test_copies(self):
+    def test_bfseal_copies_a_ribbon_unchanged(self):
         self.output("bfseal", "-q", "filter.bloom", "copy")
         self.assertEqual(self.read("copy"), self.image)
         self.output("bfseal", "filter.bloom", says=b"bfseal: filter.bloom: already sealed\n")
 
-    def test_what_cannot_be_done(self):
+    def test_unsupported_operations_are_refused_with_a_remedy(self):
         """Nothing is made or changed. The message gives the reason and the remedy."""
         at_once = "a ribbon filter cannot be changed, folded, merged or patched" \
                   " (build a filter from the keys with bfcreate)"

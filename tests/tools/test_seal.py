@@ -31,7 +31,7 @@ class SealTest(ToolTest):
 
 
 class InPlace(SealTest):
-    def test_it_answers_as_before_and_is_verified(self):
+    def test_sealed_filter_answers_as_before_and_verifies(self):
         for layout in LAYOUTS:
             before = self.filled("-l", layout)
             self.assertEqual(self.output("bfseal", "live"), b"")
@@ -40,14 +40,14 @@ class InPlace(SealTest):
             self.assertEqual(after[:2048], before[:2048])
             self.assertEqual(craft.body_of(after), craft.body_of(before))
 
-    def test_a_copy_has_the_same_bytes(self):
+    def test_copy_equals_a_seal_in_place(self):
         for layout in LAYOUTS:
             self.filled("-l", layout, "--label", "all", "-s", 5)
             self.output("bfseal", "-f", "--discard", "live", "copy")
             self.output("bfseal", "live")
             self.assertEqual(self.read("live"), self.read("copy"))
 
-    def test_already_sealed(self):
+    def test_sealed_file_is_left_unchanged(self):
         self.filled()
         self.output("bfseal", "live")
         sealed = self.read("live")
@@ -67,7 +67,7 @@ class InPlace(SealTest):
             self.output("bfseal", "live", says=b"bfseal: live: already sealed\n")
             self.assertEqual(self.read("live"), sealed)
 
-    def test_busy(self):
+    def test_seal_with_writers_is_refused(self):
         self.filled()
         writer = self.start("bfadd", "-v", "live")
         self.feed(writer, OTHERS[0])
@@ -83,7 +83,7 @@ class InPlace(SealTest):
         self.output("bfseal", "live")
         self.check_sealed("live", KEYS + OTHERS[:3])
 
-    def test_readers_go_on(self):  # R9
+    def test_readers_continue_during_a_seal(self):  # R9
         self.filled()
         reader = self.start("bfquery", "live")
         self.feed(reader, KEYS[0])
@@ -92,7 +92,7 @@ class InPlace(SealTest):
         self.assertEqual(self.result(reader, lines(OTHERS[0], KEYS[1])), (0, lines(KEYS[1]), b""))
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_interrupted(self):
+    def test_killed_seal_leaves_a_live_or_a_sealed_file(self):
         """Killed in any of its syncs, it leaves the file live with all keys, or sealed. The next bfseal completes it."""
         self.write("disk-fails", b"")
         states = []
@@ -114,7 +114,7 @@ class InPlace(SealTest):
 
 
 class Copy(SealTest):
-    def test_while_others_add(self):
+    def test_copy_during_adds_has_every_visible_key(self):
         """The copy is complete and has every key that was visible before."""
         count = 20_000 if SANITIZED else 200_000
         keys = numbered(count)
@@ -150,7 +150,7 @@ class Copy(SealTest):
         self.assertIn("cannot copy bad: a page of the body is damaged", message)
 
     @needs(*UNPRIVILEGED)
-    def test_permissions(self):
+    def test_missing_permissions_are_reported(self):
         self.filled()
         (self.folder / "live").chmod(0o444)
         self.assertIn("Permission denied", self.trouble("bfseal", "live", before=UNPRIVILEGED))
@@ -159,7 +159,7 @@ class Copy(SealTest):
 
 
 class Projection(SealTest):
-    def test_it_is_the_classic_filter_of_the_same_keys(self):
+    def test_projection_equals_a_classic_build_of_the_same_keys(self):
         for options in (["-n", 1000], ["-m", 10_007, "-k", 5], ["-n", 300, "-p", 0.1, "-s", 77]):
             self.create_live("-f", "-l", "counting", *options)
             self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS, *KEYS[:100]))
@@ -175,7 +175,7 @@ class Projection(SealTest):
             self.assertEqual(self.query("projected", stdin=asked), self.query("live", stdin=asked))
             self.assertIn("projection", self.run_tool("bfinspect", "projected").stdout.decode())
 
-    def test_it_is_that_of_the_other_implementation(self):
+    def test_projection_equals_that_of_the_python_implementation(self):
         self.filled("-l", "counting")
         self.output("bfseal", "live", "sealed")
         self.output("bfseal", "--project", "live", "projected")
@@ -183,7 +183,7 @@ class Projection(SealTest):
         self.output("bfseal", "--project", "sealed", "again")
         self.assertEqual(self.read("again"), self.read("projected"))
 
-    def test_other_layouts(self):
+    def test_other_layouts_are_not_projected(self):
         for name, source in ("live", None), (GOLDEN / "classic-file.bloom", b""):
             if source is None:
                 self.filled("-l", "classic")
@@ -198,7 +198,7 @@ class Metadata(SealTest):
         watermark = bytes.fromhex(report["record"]["watermark"]).rstrip(b"\0").decode()
         return report["header"]["label"], report["header"]["tag"][:4], watermark
 
-    def test_a_copy_keeps_what_is_not_given(self):
+    def test_copy_keeps_metadata_that_is_not_given(self):
         self.filled("--label", "live", "--tag", "0102")
         self.output("bfadd", "-q", "--watermark", "block 6", "live", stdin=b"key\n")
         for words, shown in (([], ("live", "0102", "block 6")), (["--label", "day"], ("day", "0102", "block 6")),
@@ -207,7 +207,7 @@ class Metadata(SealTest):
             self.assertEqual(self.shown("copy"), shown)
         self.assertEqual(self.shown("live"), ("live", "0102", "block 6"))
 
-    def test_sealing_in_place_takes_a_watermark_only(self):
+    def test_seal_in_place_accepts_only_a_watermark(self):
         self.filled("--label", "live")
         for words in ["--label", "x"], ["--tag", "01"]:
             self.trouble("bfseal", *words, "live", names=[words[0] + " needs DEST"])
@@ -218,7 +218,7 @@ class Metadata(SealTest):
 
 
 class Words(SealTest):
-    def test_command_line(self):
+    def test_wrong_command_lines_are_refused(self):
         self.filled()
         self.trouble("bfseal")
         for words, says in ((["-Z", "live"], "unknown"), (["live", "a", "b"], "one DEST"),
@@ -229,7 +229,7 @@ class Words(SealTest):
             self.assertIn(says, message)
             self.assertIn("--help", message)
 
-    def test_standard_output(self):
+    def test_dash_writes_the_copy_to_standard_output(self):
         """A pipe gets the bytes that a file would get, and nothing else, as with the other tools."""
         for layout, options in ("blocked", []), ("counting", []), ("counting", ["--project"]):
             self.create_live("-f", "-l", layout, "-n", 500)
@@ -238,7 +238,7 @@ class Words(SealTest):
             self.assertEqual(self.output("bfseal", "-v", *options, "live", "-"), self.read("copy"))
             self.assertEqual(self.output("bfseal", "-q", "-f", "copy", "-"), self.read("copy"))
 
-    def test_summary(self):
+    def test_summary_prints_keys_and_rate(self):
         self.create_live("-n", 500)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         copied = self.run_tool("bfseal", "-v", "live", "copy").stderr.decode()
@@ -264,7 +264,7 @@ class Words(SealTest):
             self.assertTrue(450 < int(keys[1]) < 550, line)
         self.result(writer)
 
-    def test_warnings(self):
+    def test_filters_without_keys_or_over_capacity_are_warned_of(self):
         self.create_live("-n", 100)
         self.output("bfseal", "live", "none", says=b"bfseal: none: it has no keys, so every lookup "
                                                    b"returns no\n")

@@ -38,7 +38,7 @@ class SeriesTest(ToolTest):
 
 
 class AtOnce(SeriesTest):
-    def test_several_programs_grow_it_while_others_ask(self):
+    def test_concurrent_programs_grow_a_series_during_queries(self):
         self.create_live("--grow", "-n", 1000)
         parts = [self.write(f"part{i}", lines(*MANY[i::4])) for i in range(4)]
         writers = [self.start("bfadd", "live", part) for part in parts]
@@ -57,7 +57,7 @@ class AtOnce(SeriesTest):
         self.output("bfseal", "-q", "live", "sealed")
         self.has_all("sealed", MANY)
 
-    def test_a_reader_that_was_there_before_finds_what_goes_to_later_layers(self):
+    def test_open_reader_finds_keys_in_later_layers(self):
         self.create_live("--grow", "-n", 100)
         reader = self.reader()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
@@ -65,7 +65,7 @@ class AtOnce(SeriesTest):
         self.assertEqual((status, out, message), (0, lines(*KEYS), b""))
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_killed_at_each_step_of_growing(self):
+    def test_bfadd_killed_while_growing_loses_no_key(self):
         """Killed before each sync and each new name. The next bfadd continues, and no synced key is lost."""
         for at in range(40):
             for path in self.folder.glob("live*"):
@@ -88,7 +88,7 @@ class AtOnce(SeriesTest):
 
 
 class Forgetting(SeriesTest):
-    def test_generations_by_keys_and_by_time(self):
+    def test_generations_end_by_keys_and_by_time(self):
         self.create_live("--generations", 3, "--every", 1000)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.assertEqual(self.layers(), ["live", "live.1", "live.2"])
@@ -101,7 +101,7 @@ class Forgetting(SeriesTest):
                    and not self.query("-v", "timed", stdin=lines("late"), status=1)
                    and self.run_tool("bfquery", "-q", "timed", stdin=lines("early")).returncode == 1)
 
-    def test_several_programs_at_once_while_others_ask(self):
+    def test_concurrent_programs_rotate_generations_during_queries(self):
         self.create_live("--generations", 3, "--every", 2000)
         parts = [self.write(f"part{i}", lines(*MANY[i::4])) for i in range(4)]
         writers = [self.start("bfadd", "-q", "live", part) for part in parts]
@@ -117,7 +117,7 @@ class Forgetting(SeriesTest):
         self.output("bfseal", "-q", "live", "sealed")
         self.assertEqual(self.inspected("sealed", "--verify")["verdict"], "healthy")
 
-    def test_no_warning_of_too_many_keys(self):
+    def test_forgetting_series_never_warns_of_capacity(self):
         self.create_live("--generations", 2, "--every", 100)
         self.assertRegex(self.added("live", stdin=lines(*KEYS)), rb"^20000 keys, \d+ new\n$")
 
@@ -140,14 +140,14 @@ class Files(SeriesTest):
     def put(self, source, target):
         shutil.copyfile(self.folder / source, self.folder / target)
 
-    def test_a_layer_that_is_missing(self):
+    def test_missing_layer_is_an_error(self):
         for name in self.layers()[1:]:
             (self.folder / name).rename(self.folder / "kept")
             self.opened(f"its layer {name} is missing")
             (self.folder / "kept").rename(self.folder / name)
         self.has_all("live")
 
-    def test_one_of_another_series_and_one_in_another_place(self):
+    def test_foreign_or_misplaced_layer_is_an_error(self):
         kept = self.read("live.2")
         self.put("other.2", "live.2")
         self.opened("its layer live.2 belongs to another series")
@@ -163,7 +163,7 @@ class Files(SeriesTest):
         (self.folder / last).unlink()
         self.has_all("live")
 
-    def test_an_older_copy_of_a_layer(self):
+    def test_older_copy_of_a_layer_is_an_error(self):
         self.create_live("--grow", "-n", 1000, name="new")
         self.put("new", "old")
         self.output("bfadd", "-q", "new", stdin=lines(*KEYS))
@@ -171,7 +171,7 @@ class Files(SeriesTest):
         message = self.trouble("bfquery", "new", stdin=lines("a"), names=["new"])
         self.assertIn("its layer new is an older copy", message)
 
-    def test_and_if_the_writer_of_the_next_was_killed(self):
+    def test_older_copy_is_an_error_after_a_killed_writer(self):
         """The keys in the next layer are not counted in a record."""
         for name, options in {"new": ["--grow", "-n", 1000], "ring": ["--generations", 3, "--every", 1000]}.items():
             self.create_live(*options, name=name)
@@ -186,16 +186,16 @@ class Files(SeriesTest):
             message = self.trouble("bfquery", name, stdin=lines("a"), names=[name])
             self.assertIn(f"its layer {name} is an older copy", message)
 
-    def test_a_layer_by_its_own_name(self):
+    def test_layer_named_alone_is_refused(self):
         self.opened("it is only layer 3 of a series of files (use the first file: live)", name="live.3")
 
-    def test_by_a_symbolic_link(self):
+    def test_series_opens_through_a_symbolic_link(self):
         (self.folder / "link").symlink_to("live")
         self.has_all("link")
         (self.folder / "live.2").unlink()
         self.opened(f"its layer {self.folder.resolve()}/live.2 is missing", name="link")
 
-    def test_a_ring(self):
+    def test_older_copy_of_a_generation_is_an_error(self):
         self.create_live("--generations", 3, "--every", 500, name="ring")
         self.output("bfadd", "-q", "ring", stdin=lines(*KEYS[:1400]))
         self.put("ring.1", "old")
@@ -210,7 +210,7 @@ class Files(SeriesTest):
         self.write("ring.1", kept)
         self.query("ring", stdin=lines(*KEYS[-1:]))
 
-    def test_what_would_lose_a_series_is_refused(self):
+    def test_series_is_not_replaced_even_with_force(self):
         for words in (["live"], ["--live", "-n", 10, "live"], ["--live", "--grow", "live"]):
             for force in [], ["-f"]:
                 message = self.message("bfcreate", *force, *words, stdin=lines("a"))
@@ -220,18 +220,18 @@ class Files(SeriesTest):
             self.assertIn("cannot replace live.2: it is layer 2 of a series of files",
                           self.trouble(tool, *words))
 
-    def test_names_of_layers_are_in_the_way(self):
+    def test_existing_file_with_the_name_of_a_layer_prevents_creation(self):
         (self.folder / "live").unlink()
         message = self.message("bfcreate", "--live", "--grow", "live")
         self.assertIn("live.1 to live.4 exists, and later layers need that name (write to another file)", message)
 
-    def test_the_first_file_is_missing(self):
+    def test_missing_first_file_is_an_error(self):
         (self.folder / "live").rename(self.folder / "away")
         for tool in "bfquery", "bfadd", "bfseal":
             self.assertIn("cannot open live: it is missing: the first file of the series of live.1"
                           " (restore it", self.message(tool, "live", stdin=lines("a")))
 
-    def test_no_other_file_is_made_where_a_layer_will_be(self):
+    def test_other_files_never_take_the_name_of_a_layer(self):
         for tool, words in ("bfseal", ["live", "live.5"]), ("bfcreate", ["live.7"]), (
                 "bfcreate", ["--live", "-n", 10, "live.999"]):
             self.assertIn("the series live needs that name",
@@ -241,7 +241,7 @@ class Files(SeriesTest):
         for name in "ring.3", "live.01", "live.x", "live.1000", "none.1":
             self.output("bfseal", "-q", "live", name)
 
-    def test_what_needs_one_filter(self):
+    def test_operations_on_single_filters_are_refused(self):
         self.create("-q", name="one", stdin=lines("a"))
         self.output("bfseal", "-q", "live", "sealed")
         both = self.read("one") + self.read("sealed")
@@ -261,7 +261,7 @@ class Files(SeriesTest):
         self.trouble("bfseal", "--project", "live", "new")
         self.assertIn("it is the filter to seal (name another file)", self.trouble("bfseal", "-f", "live", "live"))
 
-    def test_a_sealed_one_that_lacks_something(self):
+    def test_truncated_or_mixed_sealed_series_is_refused(self):
         self.output("bfseal", "-q", "live", "sealed")
         self.output("bfseal", "-q", "other", "twin")
         image, twin = self.read("sealed"), self.read("twin")
@@ -303,7 +303,7 @@ class MountPoints(SeriesTest):
     def within(self, source="outside/live", name="inside/live"):
         return [*MOUNTED, source, name]
 
-    def test_a_series_that_is_one_is_not_opened_for_adding(self):  # S14
+    def test_series_that_is_a_mount_point_is_not_opened_for_adding(self):  # S14
         (self.folder / "inside/live.1").unlink()
         for name, options in self.KINDS.items():
             with self.subTest(name):
@@ -320,7 +320,7 @@ class MountPoints(SeriesTest):
                     path.unlink()
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_so_on_a_kernel_without_statx(self):
+    def test_mount_points_are_detected_without_statx(self):
         self.create_live("--grow", "-n", 100, name="outside/live")
         (self.folder / "inside/live.1").unlink()
         (self.folder / "link").symlink_to("inside/live")
@@ -332,7 +332,7 @@ class MountPoints(SeriesTest):
         self.output("bfadd", "-q", "outside/live", stdin=lines(*KEYS), env=old)
         self.has_all("outside/live")
 
-    def test_a_reader_that_has_the_first_layer_only_says_so(self):
+    def test_reader_of_a_mounted_first_layer_reports_missing_layers(self):
         (self.folder / "inside/live.1").unlink()
         self.grown("outside/live")
         for tool in "bfquery", "bfseal":
@@ -341,7 +341,7 @@ class MountPoints(SeriesTest):
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertIn(b"inside/live: it is a mount point, and the other layers", result.stderr)
 
-    def test_a_later_layer_that_is_one_gets_no_successor(self):
+    def test_layer_that_is_a_mount_point_gets_no_successor(self):
         self.grown("outside/live", KEYS[:1500])
         shutil.copyfile(self.folder / "outside/live", self.folder / "inside/live")
         result = self.run_tool("bfadd", "inside/live", stdin=lines(*KEYS),
@@ -349,7 +349,7 @@ class MountPoints(SeriesTest):
         self.assertIn(b"cannot open inside/live: inside/live.1 is a mount point", result.stderr)
         self.assertEqual(self.layers("inside/live"), ["live", "live.1"])
 
-    def test_the_next_layer_is_not_made_on_one(self):
+    def test_mount_point_is_not_replaced_by_the_next_layer(self):
         """The file is mounted while a writer has the series open."""
         script = """
             { head -n "$3" keys; until head -n "$3" keys | tail -n 1 | "$2" -q inside/live; do sleep 0.05; done
@@ -368,7 +368,7 @@ class MountPoints(SeriesTest):
                 self.assertRegex(result.stderr, rb"cannot add a layer to inside/live: .* is a mount point, .*"
                                                 rb" no keys were lost, and the first \d+ keys read")
 
-    def test_a_single_live_filter_that_is_one_takes_keys_and_is_sealed_in_place(self):
+    def test_single_live_filter_on_a_mount_point_is_filled_and_sealed(self):
         self.create_live("-n", 1000, name="outside/live")
         for tool in "bfadd", "bfseal":
             self.output(tool, "-q", "inside/live", stdin=lines(*KEYS[:100]) if tool == "bfadd" else b"",
@@ -401,11 +401,11 @@ class NoPath(SeriesTest):
         self.assertEqual(run("bfuniq", "-q", "--filter", "seen", stdin=lines(*KEYS[:200])), b"")
 
     @needs(*UNPRIVILEGED)
-    def test_a_folder_below_one_that_may_not_be_searched(self):
+    def test_folder_below_an_unsearchable_folder_works(self):
         (self.folder / "closed/open").mkdir(parents=True)
         self.check("closed/open", self.within("closed/open", UNPRIVILEGED, "chmod 0 .."))
 
-    def test_a_folder_that_a_mount_covers(self):
+    def test_folder_covered_by_a_mount_works(self):
         """The files with the same names in the folder that covers it stay unchanged."""
         if not works(*NAMESPACE, "mount", "--bind", self.folder, self.folder):
             self.skipTest("no mounts can be had here")
@@ -428,7 +428,7 @@ class Room(SeriesTest):
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system of its own can be had here")
-    def test_a_full_disk(self):
+    def test_full_disk_refuses_adds_and_loses_no_key(self):
         """Adds are refused, nothing is lost, and lookups continue. Once there is room, the series grows again."""
         (self.folder / "disk").mkdir()
         self.write("keys", lines(*MANY))
@@ -457,7 +457,7 @@ class Room(SeriesTest):
         self.has_all("sealed", MANY)
 
     @needs(*UNPRIVILEGED)
-    def test_a_folder_that_cannot_be_written(self):
+    def test_read_only_folder_refuses_adds_and_loses_no_key(self):
         self.create_live("--grow", "-n", 3000)
         self.folder.chmod(0o555)
         message = self.message("bfadd", "live", stdin=lines(*KEYS), before=UNPRIVILEGED,
@@ -472,7 +472,7 @@ class Room(SeriesTest):
         self.has_all("live")
 
     @needs(*UNPRIVILEGED)
-    def test_a_layer_that_may_not_be_read_or_written(self):
+    def test_layer_without_permissions_is_an_error(self):
         self.grown()
         for mode, says in (0, "its layer live.2 cannot be used: Permission denied"), (
                 0o444, "its layer live.2 cannot be written: Permission denied"):
@@ -481,7 +481,7 @@ class Room(SeriesTest):
                           self.message("bfadd", "live", stdin=lines("a"), before=UNPRIVILEGED))
         self.assertEqual(self.query("live", stdin=lines(*KEYS), before=UNPRIVILEGED), KEYS)
 
-    def test_something_is_where_the_next_layer_goes(self):
+    def test_file_with_the_name_of_the_next_layer_stops_adds(self):
         self.create_live("--grow", "-n", 100)
         writer = self.start("bfadd", "--sync", 1, "live")
         self.feed(writer, *KEYS[:2])
@@ -499,7 +499,7 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")
 
-    def test_a_link_to_nothing_is_where_the_next_layer_goes_or_the_one_behind_it(self):
+    def test_dangling_link_with_the_name_of_a_next_layer_stops_adds(self):
         for kind, name in ("grows", "live.1"), ("grows", "live.2"), ("forgets", "live.1"), ("forgets", "live.2"):
             with self.subTest(name, kind=kind):
                 self.create_live(*MountPoints.KINDS[kind])
@@ -511,7 +511,7 @@ class Room(SeriesTest):
                 for path in self.folder.glob("live*"):
                     path.unlink()
 
-    def test_a_layer_behind_a_link_that_is_gone(self):
+    def test_layer_behind_a_dangling_link_is_an_error(self):
         self.grown()
         (self.folder / "live.2").rename(self.folder / "elsewhere")
         (self.folder / "live.2").symlink_to("elsewhere")
@@ -520,7 +520,7 @@ class Room(SeriesTest):
         self.assertIn("cannot open live: its layer live.2 is a dangling symbolic link (restore",
                       self.message("bfquery", "live", stdin=lines("a")))
 
-    def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
+    def test_file_of_a_removed_series_stops_the_growth(self):
         """A file of an older series has the name that the new series needs for its third layer."""
         for name in "live", "other":
             self.create_live("--grow", "-n", 100, name=name)
@@ -533,7 +533,7 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")
 
-    def test_a_layer_that_goes_away_under_a_reader(self):
+    def test_layer_removed_during_a_query_is_reported(self):
         """Its keys are possibly present, and a message gives the reason."""
         self.create_live("--grow", "-n", 100)
         reader = self.reader()

@@ -14,7 +14,7 @@ class Made(ToolTest):
     def header(self):
         return self.inspected("live", "--quick")["header"]
 
-    def test_one_that_grows(self):
+    def test_growing_series_is_created(self):
         self.create_live("--grow", "-n", 300, "-p", 0.002, "--label", "seen", "-l", "classic")
         header = self.header()
         self.assertEqual((header["capacity"], header["series_fpr"], header["generations"],
@@ -26,11 +26,11 @@ class Made(ToolTest):
         strangers = numbered(20_000, "stranger ")
         self.assertLess(len(self.query("live", stdin=lines(*strangers))), 20_000 * 0.004)
 
-    def test_without_a_number_there_is_room_for_a_million(self):
+    def test_default_capacity_is_a_million(self):
         self.create_live("--grow")
         self.assertEqual(self.header()["capacity"], 1_000_000)
 
-    def test_one_that_forgets_after_so_many_keys(self):
+    def test_series_that_forgets_by_keys_is_created(self):
         self.create_live("--generations", 3, "--every", "1k")
         header = self.header()
         self.assertEqual((header["capacity"], header["series_fpr"], header["generations"],
@@ -41,7 +41,7 @@ class Made(ToolTest):
         self.assertGreater(len(self.query("live", stdin=lines(*KEYS[-2000:]))), 1980)
         self.assertLess(len(self.query("live", stdin=lines(*KEYS[:1900]))), 50)
 
-    def test_one_that_forgets_after_some_time(self):
+    def test_series_that_forgets_by_time_is_created(self):
         for words, seconds in (("30s", 30), ("10min", 600), ("6h", 21_600), ("7d", 604_800)):
             self.create_live("-f", "--generations", 8, "--every", words, "-n", 500)
             header = self.header()
@@ -49,7 +49,7 @@ class Made(ToolTest):
                              (500, 8, seconds))
             self.assertGreater(header["began"], 1_700_000_000)
 
-    def test_summary(self):
+    def test_summary_states_growth_or_generations(self):
         self.output("bfcreate", "--live", "--grow", "-n", 1000, "-v", "live",
                     says=b"bfcreate: live: live, grows, at first with room for 1000 keys at a"
                          b" false-positive rate of 1% in all, 8.0 KiB\n")
@@ -57,7 +57,7 @@ class Made(ToolTest):
                     says=b"bfcreate: live: live, 5 generations of 1000 keys at a false-positive"
                          b" rate of 1% in all, 8.0 KiB each\n")
 
-    def test_sealed_it_is_one_file(self):
+    def test_sealed_series_is_one_file(self):
         self.create_live("--grow", "-n", 300)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.output("bfseal", "-q", "live", "sealed")
@@ -68,7 +68,7 @@ class Made(ToolTest):
         self.output("bfseal", "-q", "sealed", "again")
         self.assertEqual(self.read("again"), self.read("sealed"))
 
-    def test_in_place_it_is_not_sealed(self):
+    def test_series_is_not_sealed_in_place(self):
         self.create_live("--grow", "-n", 300)
         message = self.trouble("bfseal", "live", names=["live"], changes=True)
         self.assertIn("bfseal live DEST)", message)
@@ -81,7 +81,7 @@ class Refused(ToolTest):
         self.assertIn("--help", message)
         return message
 
-    def test_what_does_not_go_together(self):
+    def test_incompatible_options_are_refused(self):
         forgets = ["--generations", 3]
         for words, says in (
                 (["--grow"], "needs --live"),
@@ -102,7 +102,7 @@ class Refused(ToolTest):
             with self.subTest(words):
                 self.assertIn(says, self.refused(*words))
 
-    def test_times_that_are_none(self):
+    def test_invalid_times_are_refused(self):
         says = {"10m": "10min or 10M", "m": "a time", "1.5h": "a time", "-1d": "a time",
                 "0s": "a time", "0": "a time", "5w": "a time", "99999999999d": "a time",
                 "10 min": "a time", "99999999d": "a time"}

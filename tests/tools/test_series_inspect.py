@@ -31,7 +31,7 @@ class InspectSeries(ToolTest):
         self.check_message("bfinspect", result.stderr)
         return result.stdout.decode(), result.stderr.decode()
 
-    def test_a_live_one(self):
+    def test_live_series_is_described(self):
         page = self.page("live")
         self.assertTrue(page.startswith("live: live, clean\n"))
         for row in (r"series +it grows, 4 layers so far", r"keys +[\d,]+ recorded, .*, sized for"
@@ -44,7 +44,7 @@ class InspectSeries(ToolTest):
         self.assertEqual([row[3] for row in table], ["500", "1,000", "2,000", "4,000"])
         self.assertIn("bfseal FILE COPY", page)
 
-    def test_sums_and_layers_agree(self):
+    def test_sums_equal_those_of_the_layers(self):
         for name in "live", "sealed":
             report = self.inspected(name)
             layers = report["layers"]
@@ -68,7 +68,7 @@ class InspectSeries(ToolTest):
         self.create("-q", name="one", stdin=lines("a"))
         self.assertIsNone(self.inspected("one")["layers"])
 
-    def test_a_sealed_one(self):
+    def test_sealed_series_is_described_and_verified(self):
         self.assertTrue(self.page("sealed").startswith(
             "sealed: healthy header and fill, body not verified\n"))
         page = self.page("--verify", "sealed")
@@ -85,14 +85,14 @@ class InspectSeries(ToolTest):
             end = layer["offset"] + layer["size"]
         self.assertEqual((report["size"], end), (end, len(self.read("sealed"))))
 
-    def test_quick(self):
+    def test_quick_does_not_read_the_bodies(self):
         page = self.page("--quick", "live")
         self.assertIn("not measured", page)
         self.assertTrue(self.page("--quick", "sealed").startswith(
             "sealed: healthy header, body not read\n"))
         self.assertIsNone(self.inspected("sealed", "--quick")["layers"][1]["measure"])
 
-    def test_keys(self):
+    def test_keys_are_checked_in_all_layers(self):
         self.write("keys", lines(*KEYS))
         for name in "live", "sealed":
             self.assertRegex(self.page("--keys", "keys", name),
@@ -103,7 +103,7 @@ class InspectSeries(ToolTest):
         for row in r"240  series +0x[0-9a-f]{16}", r"248  layer +0", r"280  series_fpr +0\.01":
             self.assertRegex(page, f"(?m)^ +{row}$")
 
-    def test_a_forgetting_one(self):
+    def test_forgetting_series_is_described(self):
         self.create_live("--generations", 4, "--every", "2d", "-n", 1000, name="week")
         self.output("bfadd", "-q", "week", stdin=lines(*KEYS[:1500]))
         page = self.page("week")
@@ -114,7 +114,7 @@ class InspectSeries(ToolTest):
         self.assertRegex(page, r"(?m)^  series +it forgets, 4 of 4 generations, number \d to \d$")
         self.assertTrue(page.startswith("week: live, clean\n"), page)
 
-    def test_in_use(self):
+    def test_series_with_writers_is_reported_as_in_use(self):
         writer = self.start("bfadd", "--sync", 1, "live")
         self.feed(writer, "new")
         self.wait_for_key("live", "new", writer)
@@ -125,7 +125,7 @@ class InspectSeries(ToolTest):
         self.assertEqual(self.result(writer)[0], 0)
         self.assertTrue(self.page("live").startswith("live: live, clean\n"))
 
-    def test_killed(self):
+    def test_killed_writer_is_reported(self):
         writer = self.start("bfadd", "live")
         self.feed(writer, *numbered(3000, "more "))
         self.wait_for_key("live", "more 2999", writer)
@@ -134,14 +134,14 @@ class InspectSeries(ToolTest):
         self.assertTrue(self.page("live", status=1).startswith(
             "live: live: its last writer was killed\n"))
 
-    def test_pictures(self):
+    def test_map_is_drawn_for_each_layer(self):
         page = self.page("--map", "sealed")
         self.assertEqual(re.findall(r"(?m)^  layer (\d)$", page), ["0", "1", "2", "3"])
         self.assertEqual(page.count("  glyphs "), 4)
         message = self.trouble("bfinspect", "-q", "--svg", "image.svg", "sealed")
         self.assertIn("no image written: it is a series of layers", message)
 
-    def test_one_file_of_it(self):
+    def test_single_file_of_a_series_is_refused(self):
         page, message = self.bad("live.2")
         says = "live.2: layer 2 of a growing series of files, not a filter by itself"
         self.assertTrue(page.startswith(says + "\n"))
@@ -153,7 +153,7 @@ class InspectSeries(ToolTest):
         (self.folder / "live.2").rename(self.folder / "moved")
         self.assertIn("restore its name", self.bad("moved")[1])
 
-    def test_a_file_that_is_missing_or_foreign(self):
+    def test_missing_or_foreign_file_is_an_error(self):
         (self.folder / "live.2").rename(self.folder / "away")
         says = "cannot be opened: its layer live.2 is missing"
         page, message = self.bad("live")
@@ -165,7 +165,7 @@ class InspectSeries(ToolTest):
         (self.folder / "away").rename(self.folder / "live.2")
         self.page("live")
 
-    def test_damage_in_a_layer(self):
+    def test_damaged_layer_is_named(self):
         image = self.read("sealed")
         second, third = (layer["offset"] for layer in self.inspected("sealed")["layers"][1:3])
         at = second + 4096
@@ -190,13 +190,13 @@ class InspectSeries(ToolTest):
         self.write("header", bytes(header))
         self.assertIn(f"cannot be opened: its layer 2, at byte {third}: ", self.bad("header")[1])
 
-    def test_a_live_layer_that_has_lost_bits(self):
+    def test_lost_bits_of_a_live_layer_are_detected(self):
         image = self.read("live.1")
         self.write("live.1", image[:4096] + bytes(64) + image[4160:])
         self.assertIn("live: damaged: the body of layer 1 contradicts the header's ones (",
                       self.bad("live")[1])
 
-    def test_cut_off(self):
+    def test_truncated_or_extended_series_is_an_error(self):
         image = self.read("sealed")
         self.write("cut", image[:-100])
         self.assertIn(f"cut: truncated: 100 of {len(image)} bytes missing", self.bad("cut")[1])
@@ -209,7 +209,7 @@ class InspectSeries(ToolTest):
         self.write("rest", image[first:])
         self.assertIn("it begins with layer 1 of a sealed series", self.bad("rest")[1])
 
-    def test_a_file_that_shrinks_while_it_is_read(self):
+    def test_file_truncated_during_the_read_is_an_error(self):
         for name, file in ("sealed", "sealed"), ("live", "live.2"):
             process = self.start("bfinspect", "--report", "-", "--keys", "-", name)
             self.feed(process, KEYS[0])
@@ -221,7 +221,7 @@ class InspectSeries(ToolTest):
             self.assertEqual((status, json.loads(out)["error"]), (2, "EIO"), message)
             self.check_message("bfinspect", message, name, "shrank")
 
-    def test_a_flipped_bit_in_the_first_header(self):
+    def test_flipped_bit_in_the_first_header_is_named(self):
         self.write("flipped", craft.flip(self.read("sealed"), 248))
         self.assertIn("one flipped bit in layer (byte 248)", self.bad("flipped")[1])
 

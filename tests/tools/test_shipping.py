@@ -78,7 +78,7 @@ class Shipping(ToolTest):
         self.ship("publish", f"{at}.bloom", at, "site")
         self.ship("update", "site", "server")
 
-    def test_days_go_by(self):
+    def test_each_day_is_shipped_as_a_patch(self):
         for number, day in enumerate(DAYS):
             self.ship("publish", f"{day}.bloom", day, "site")
             message = self.ship("update", "site", "server")
@@ -92,7 +92,7 @@ class Shipping(ToolTest):
         self.assertIn("all of saturday", self.ship("update", "site", "other"))
         self.assertEqual(self.current("other"), self.builds["saturday"])
 
-    def test_a_clock_that_was_put_back(self):
+    def test_clock_set_back_does_not_confuse_builds(self):
         """The new build is never taken for an old build, whatever its time."""
         self.restart()
         for day in DAYS[1:4]:
@@ -104,7 +104,7 @@ class Shipping(ToolTest):
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), self.builds["friday"])
 
-    def test_a_restored_date_does_not_delete_the_way_back(self):
+    def test_restored_date_does_not_delete_the_previous_build(self):
         for day in DAYS[:4]:
             self.ship("publish", f"{day}.bloom", day, "site")
             self.ship("update", "site", "server")
@@ -117,7 +117,7 @@ class Shipping(ToolTest):
         self.ship("rollback", "server", "thursday")
         self.assertEqual(self.current(), self.builds["thursday"])
 
-    def test_many_updates_and_builds_at_once_take_turns(self):
+    def test_concurrent_updates_and_publishes_take_turns(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         environment = {**os.environ, "PATH": self.path}
@@ -143,7 +143,7 @@ class Shipping(ToolTest):
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), self.builds["tuesday"])
 
-    def test_a_server_with_a_public_key_takes_only_what_is_signed(self):
+    def test_server_with_a_public_key_accepts_only_signed_builds(self):
         for name in "key", "other":
             if not works("openssl", "genpkey", "-algorithm", "ed25519", "-out", self.folder / f"{name}.pem"):
                 self.skipTest("openssl is not here")
@@ -162,7 +162,7 @@ class Shipping(ToolTest):
             self.assertIn("is not signed by the key of key.pub", message)
             self.assertEqual(self.current(), self.builds["monday"])
 
-    def test_a_current_filter_of_the_user_stays(self):
+    def test_current_filter_of_the_user_is_kept(self):
         self.ship("publish", "monday.bloom", "monday", "site")
         self.write("server/current.bloom", self.builds["friday"])
         self.write("server/monday.bloom", self.builds["monday"])
@@ -170,7 +170,7 @@ class Shipping(ToolTest):
             self.assertIn("current.bloom is not a symbolic link", self.ship(*words, status=2))
             self.assertEqual(self.current(), self.builds["friday"])
 
-    def test_a_server_that_slept_takes_one_patch(self):
+    def test_server_that_missed_days_takes_one_patch(self):
         self.restart()
         for day in DAYS[1:4]:
             self.ship("publish", f"{day}.bloom", day, "site")
@@ -178,7 +178,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.ship("update", "site", "server"), "")
         self.assertEqual(self.current(), self.builds["thursday"])
 
-    def test_the_way_back(self):
+    def test_previous_build_can_be_restored(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.ship("update", "site", "server")
@@ -187,7 +187,7 @@ class Shipping(ToolTest):
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), self.builds["tuesday"])
 
-    def test_what_is_damaged_on_the_way(self):
+    def test_damaged_transfers_are_detected(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         patch = self.folder / "site" / "monday..tuesday.patch"
@@ -200,7 +200,7 @@ class Shipping(ToolTest):
         self.assertIn("is not what was published", self.ship("update", "site", "server", status=2))
         self.assertEqual(self.current(), self.builds["tuesday"])
 
-    def test_what_is_refused(self):
+    def test_invalid_builds_and_names_are_refused(self):
         self.restart()
         self.write("hurt.bloom", craft.flip(self.builds["tuesday"], 5000))
         self.ship("publish", "hurt.bloom", "tuesday", "site", status=2)
@@ -233,7 +233,7 @@ class Shipping(ToolTest):
         self.assertEqual((self.current(), self.names("server")), (self.builds[day], before), message)
         return message
 
-    def test_a_damaged_sum_changes_nothing(self):
+    def test_damaged_checksum_changes_nothing(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.ship("update", "site", "server")
@@ -246,7 +246,7 @@ class Shipping(ToolTest):
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.assertEqual(self.ship("update", "site", "server"), "")
 
-    def test_a_sha256sum_that_fails(self):
+    def test_failed_sha256sum_is_an_error(self):
         self.restart()
         fails = self.replace_command("sha256sum", "echo no memory >&2; exit 1")
         self.assertRegex(self.unchanged("monday"), "no memory\n(?s:.*)sha256sum failed")
@@ -257,7 +257,7 @@ class Shipping(ToolTest):
         self.replace_command("sha256sum", "exit 1")
         self.assertIn("sha256sum failed", self.unchanged("monday"))
 
-    def test_a_sha256sum_without_long_options(self):
+    def test_sha256sum_without_long_options_works(self):
         """busybox has such a sha256sum."""
         self.replace_command("sha256sum", 'case "$*" in *--*) exit 1 ;; esac; exec {name} "$@"')
         self.restart()
@@ -265,7 +265,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.ship("update", "site", "server"), "")
         self.assertEqual(self.current(), self.builds["tuesday"])
 
-    def test_another_build_is_never_current(self):
+    def test_damaged_build_is_never_current(self):
         """Not even during the update: the server's build is damaged, and the site has an older build in its place."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
@@ -284,7 +284,7 @@ class Shipping(ToolTest):
     def wide(self):
         return self.create("-q", "-m", 512 * 140, "-k", 6, stdin=lines(*KEYS), name="wide.bloom")
 
-    def test_a_patch_that_a_killed_publish_left(self):
+    def test_patch_left_by_a_killed_publish_is_replaced(self):
         self.restart()
         mv = self.replace_command("mv", 'kill -9 0')
         self.assertIsNone(self.ship("publish", "tuesday.bloom", "tuesday", "site", kill_at=1))
@@ -296,14 +296,14 @@ class Shipping(ToolTest):
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), other)
 
-    def test_a_patch_to_another_build(self):
+    def test_patch_to_another_build_is_not_used(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.output("bfdelta", "-q", "-f", "monday.bloom", "friday.bloom", "site/monday..tuesday.patch")
         self.assertIn("all of tuesday is fetched", self.ship("update", "site", "server"))
         self.assertEqual(self.current(), self.builds["tuesday"])
 
-    def test_names_that_begin_alike(self):
+    def test_build_names_that_share_a_prefix_are_distinct(self):
         names = "1", "1-2", "2-3", "3", "1-3"
         for name, day in zip(names, DAYS):
             self.ship("publish", f"{day}.bloom", name, "site")
@@ -314,7 +314,7 @@ class Shipping(ToolTest):
         self.assertEqual(self.ship("update", "site", "server"), "")
         self.assertEqual(self.current(), self.builds[DAYS[4]])
 
-    def test_filters_of_others_stay(self):
+    def test_foreign_filters_are_kept(self):
         for path in "site/other.bloom", "server/apps.bloom", "server/current.sha256":
             self.write(path, self.builds["friday"])
             os.utime(self.folder / path, (0, 0))
@@ -327,7 +327,7 @@ class Shipping(ToolTest):
         for path in "site/other.bloom", "server/apps.bloom":
             self.assertEqual(self.read(path), self.builds["friday"])
 
-    def test_a_full_disk_is_not_kept_full(self):
+    def test_failed_update_on_a_full_disk_frees_its_space(self):
         """A limit on the size of files acts as the full disk: patches fit, and filters do not."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
@@ -341,7 +341,7 @@ class Shipping(ToolTest):
             self.assertEqual((self.names("site"), self.names("server")), before)
         self.assertEqual(self.current(), self.builds["monday"])
 
-    def test_a_signal_leaves_nothing_half_made(self):
+    def test_signal_leaves_no_partial_files(self):
         self.restart()
         before = self.names("site"), self.names("server")
         for name in "HUP", "INT", "TERM":
@@ -350,7 +350,7 @@ class Shipping(ToolTest):
             self.ship("publish", "tuesday.bloom", "tuesday", "site", status=2)
             self.assertEqual((self.names("site"), self.names("server")), before)
 
-    def test_a_search_path_of_cd(self):
+    def test_cdpath_is_ignored(self):
         self.write("elsewhere/keep", b"")
         self.write("elsewhere/site/monday.bloom", self.builds["tuesday"])
         self.write("elsewhere/server/monday.bloom", self.builds["tuesday"])
@@ -366,7 +366,7 @@ class Shipping(ToolTest):
         self.ship("publish", "monday.bloom", "monday", "site")
         self.assertEqual(self.read("site/monday.bloom"), self.builds["monday"])
 
-    def test_another_shape_is_fetched_whole(self):
+    def test_build_of_another_shape_is_fetched_whole(self):
         self.restart()
         other = self.wide()
         self.assertIn("no patch from monday", self.ship("publish", "wide.bloom", "wide", "site"))
@@ -385,7 +385,7 @@ class Shipping(ToolTest):
         return self.fail("it does not end")
 
     @once
-    def test_publishing_is_killed(self):
+    def test_killed_publish_leaves_a_consistent_site(self):
         def run(kill_at):
             ended = self.ship("publish", "tuesday.bloom", "tuesday", "site", kill_at=kill_at) is not None
             for server in "server", "other":
@@ -401,7 +401,7 @@ class Shipping(ToolTest):
         self.assertGreater(self.each_kill(run), 12)
 
     @once
-    def test_updating_is_killed(self):
+    def test_killed_update_leaves_a_consistent_server(self):
         def run(kill_at):
             ended = True
             self.ship("publish", "tuesday.bloom", "tuesday", "site")
@@ -416,7 +416,7 @@ class Shipping(ToolTest):
 
         self.assertGreater(self.each_kill(run), 12)
 
-    def test_a_switch_that_was_killed_is_synchronised_by_the_next_update(self):
+    def test_next_update_syncs_the_switch_of_a_killed_update(self):
         """The name is in place, but not on disk. If the update exited with 0, a power loss could undo it."""
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")

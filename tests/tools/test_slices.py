@@ -23,7 +23,7 @@ class Slices(ToolTest):
     def header(self, name):
         return self.inspected(name, "--quick")["header"]
 
-    def test_they_make_the_filter_of_one_build(self):
+    def test_slices_join_to_the_filter_of_one_build(self):
         for count, words in (2, ["-p", 0.001, "--label", "Wörter"]), (5, ["--crlf"]), (9, ["-s", 7, "--tag", "beef"]):
             self.create("-f", "-n", len(KEYS), *words, "whole", stdin=lines(*KEYS))
             names = self.slices(count, *words)
@@ -35,7 +35,7 @@ class Slices(ToolTest):
             self.write("list", lines(*[name.encode() for name in names]))
             self.assertEqual(self.output("bfmerge", "--slices", "--files-from", "list", "-"), self.read("whole"))
 
-    def test_a_slice_by_itself(self):
+    def test_single_slice_answers_no_only_for_its_own_keys(self):
         names = self.slices(4)
         strangers = numbered(10_000, "stranger ")
         for name in names:
@@ -54,7 +54,7 @@ class Slices(ToolTest):
         header = self.header(names[1])
         self.assertEqual((header["first_block"], header["incompat"], header["capacity"]), (128, 2, len(KEYS)))
 
-    def test_how_many_keys_of_a_list_are_its_own(self):
+    def test_bfinspect_counts_the_keys_of_its_slice(self):
         """A slice answers maybe to keys of other slices."""
         self.write("keys", lines(*KEYS))
         name = self.slices(3)[1]
@@ -70,7 +70,7 @@ class Slices(ToolTest):
         self.assertRegex(self.run_tool("bfinspect", "--keys", "keys", name).stdout.decode(),
                          fr"1,000 \({keys['own']} belong to this slice\), {keys['missing']} missing\n")
 
-    def test_standard_output_and_summaries(self):
+    def test_slice_goes_to_standard_output_with_a_summary(self):
         names = self.slices(3)
         result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))
         self.assertEqual((result.returncode, result.stdout), (0, self.read(names[1])))
@@ -80,8 +80,8 @@ class Slices(ToolTest):
         to_file = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "again", "-", stdin=lines(*KEYS))
         self.assertEqual(to_file.stderr.replace(b"again", b"standard output"), result.stderr)
 
-    def test_few_keys_are_no_trouble(self):
-        """With few keys a slice may have any number of them by chance."""
+    def test_slices_of_few_keys_join(self):
+        """A slice may have any number of few keys by chance."""
         for i in range(1, 8):
             self.create("--slice", f"{i}/7", "-n", 10, "-m", 64 * 8 * 4096, "-k", 6, f"few {i}", stdin=lines(*KEYS[:10]))
 
@@ -100,7 +100,7 @@ class Slices(ToolTest):
             self.assertLess(len(self.query("joined", stdin=lines(*KEYS))), len(KEYS))
         self.trouble("bfmerge", "--as-is", "new", *parts, names=["--as-is needs --slices"])
 
-    def test_one_slice_of_other_keys_is_found_among_many(self):
+    def test_one_slice_of_different_keys_is_refused(self):
         names = self.slices(3)
         for keys, joins in (KEYS[::-1], True), (KEYS + KEYS[:1], False), (KEYS[1:], False), (KEYS[1:] + numbered(1, "x"), False):
             self.create("--slice", "2/3", "-n", len(KEYS), "-f", names[1], stdin=lines(*keys))
@@ -109,7 +109,7 @@ class Slices(ToolTest):
             else:
                 self.trouble("bfmerge", "--slices", "new", *names, names=["slice 1 and slice 2 were made from different keys"])
 
-    def test_slices_of_their_own_keys_make_the_whole(self):
+    def test_slices_built_from_their_own_keys_join(self):
         self.create("-n", len(KEYS), "whole", stdin=lines(*KEYS))
         self.slices(3)
         own, m = [[] for _ in range(3)], 512 * self.header("slice 1")["whole_blocks"]
@@ -120,7 +120,7 @@ class Slices(ToolTest):
         self.output("bfmerge", "--slices", "joined", "slice 3", "slice 1", "slice 2")
         self.assertEqual(self.read("joined"), self.read("whole"))
 
-    def test_keys_that_were_cut_off(self):
+    def test_min_keys_detects_truncated_input_of_a_slice(self):
         self.create("--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", stdin=lines(*KEYS))
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", "-",
                      stdin=lines(*KEYS[1:]), names=["29999 different keys, fewer than the 30000"])
@@ -130,13 +130,13 @@ class Slices(ToolTest):
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-",
                      names=["cannot replace slice: the input has no keys"])
 
-    def test_one_that_is_overfull(self):
+    def test_slice_over_capacity_is_refused(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
         self.assertEqual(result.returncode, 2)
         self.check_message("bfcreate", result.stderr, "cannot create over: ", "in a slice sized for 3291 (", "make all slices with a larger -n")
         self.assertFalse((self.folder / "over").exists())
 
-    def test_a_whole_that_is_overfull(self):
+    def test_joined_filter_over_capacity_is_refused(self):
         """It is refused where a single build is refused, with the same message."""
         for capacity, over in (12_000, True), (29_000, False):
             for i in range(1, 4):
@@ -158,7 +158,7 @@ class Slices(ToolTest):
         self.assertEqual(says, "")
         self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull needs --slices"])
 
-    def test_what_does_not_make_a_filter(self):
+    def test_incomplete_or_foreign_slices_are_refused(self):
         names = self.slices(4)
         _, two, three, _ = names
         self.create("-f", "-n", len(KEYS), "whole", stdin=lines(*KEYS))
@@ -183,14 +183,14 @@ class Slices(ToolTest):
         self.write(three, data)
         self.trouble("bfmerge", "--slices", "new", *names, names=["cannot merge slice 3: a page of the body is damaged"])
 
-    def test_what_needs_a_whole_filter(self):
+    def test_operations_on_whole_filters_refuse_slices(self):
         names = self.slices(2)
         for tool, *words in (("bfmerge", "new", *names), ("bfmerge", "--intersect", "new", *names), ("bffold", names[0], "new")):
             self.trouble(tool, *words, names=[f"{names[0]}: a slice, where a whole filter is needed", "join all slices: bfmerge --slices"])
         self.output("bfseal", names[0], "copy")
         self.assertEqual(self.read("copy"), self.read(names[0]))
 
-    def test_options(self):
+    def test_invalid_slice_options_are_refused(self):
         for words, says in (
                 (["--slice", "0/3", "-n", 9], "--slice takes I/N"), (["--slice", "4/3", "-n", 9], "--slice takes I/N"),
                 (["--slice", "1", "-n", 9], "--slice takes I/N"), (["--slice", "1/65537", "-n", 9], "--slice takes I/N"),

@@ -47,7 +47,7 @@ class Sources(ToolTest):
         with self.subTest(name, source=source):
             self.assertIn(says, self.trouble(*command, names=[source], **options))
 
-    def test_what_is_no_filter(self):
+    def test_every_reader_refuses_a_file_that_is_not_a_filter(self):
         os.mkfifo(self.folder / "fifo")
         for name, data in (("text", b"apple\nbanana\n"), ("empty", b""), ("byte", b"\x89"),
                            ("first byte", b"\xbf")):
@@ -59,7 +59,7 @@ class Sources(ToolTest):
             command = ["" if word is SRC else word for word in READERS[reader]]
             self.trouble(*command)
 
-    def test_patches(self):
+    def test_every_reader_refuses_a_patch(self):
         self.output("bfdelta", "good", "good", "patch")
         for reader in READERS:
             self.refused(reader, "patch", "patch: it is a patch, not a filter (describe it: bfdelta --info")
@@ -67,7 +67,7 @@ class Sources(ToolTest):
                      out=b"patch: not a filter file\n"
                          b"  advice        it is a patch, not a filter (describe it: bfdelta --info; apply it: bfdelta --apply)\n")
 
-    def test_what_the_specification_refuses(self):
+    def test_every_reader_refuses_the_refused_files(self):
         """Found when the file is opened or completely read. Under a sanitizer, three of the readers get each file."""
         rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
         self.assertGreater(len(rows), 100)
@@ -77,13 +77,13 @@ class Sources(ToolTest):
                 self.write("bad", (REFUSED / row["file"]).read_bytes())
                 self.refused(reader, "bad", changes=reader in WRITERS)
 
-    def test_damage_of_the_body(self):
+    def test_every_reader_of_the_body_reports_damage(self):
         self.write("bad", craft.flip(self.good, 4096 + 100))
         for reader in "query --verify", "fold", "fold --dry-run", "merge", "merge it first", "seal a copy":
             self.refused(reader, "bad", "bad: a page of the body is damaged")
 
     @needs(*UNPRIVILEGED)
-    def test_unreadable(self):
+    def test_every_reader_reports_an_unreadable_file(self):
         (self.folder / "good").rename(self.folder / "mine")
         (self.folder / "mine").chmod(0)
         self.create("-q", "keys", name="good")

@@ -99,7 +99,7 @@ class TargetTest(ToolTest):
 
 
 class Names(TargetTest):
-    def test_what_exists_is_replaced_by_force_alone(self):
+    def test_existing_file_is_replaced_only_with_force(self):
         def check(name, command):
             for dest in "old", "./old":
                 lost = "is not one of the sources" if command[0] == "bfmerge" else "may have keys that "
@@ -121,7 +121,7 @@ class Names(TargetTest):
         self.each(check, FILTERS, IMAGES)
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_where_there_are_no_links(self):
+    def test_file_system_without_hard_links_is_reported(self):
         """Only a hard link makes sure that a new file does not replace another file."""
         def check(_, command):
             self.refused(command, "new", "cannot create new: Operation not permitted (if the file system has no hard links, add --force)\n", [()],
@@ -184,7 +184,7 @@ class Names(TargetTest):
 
         self.each(check, IMAGES)
 
-    def test_no_message_advises_a_loss(self):
+    def test_no_remedy_loses_a_file(self):
         """No remedy may remove, empty or truncate a file, or replace a file that has keys."""
         literal = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*PRI\w+\s*"((?:[^"\\]|\\.)*)")?')
         for path in (SOURCE_ROOT / "tools").rglob("*.c"):
@@ -193,7 +193,7 @@ class Names(TargetTest):
                 self.assertNotRegex("".join(text), r"\(remove (?!the other link)|remove (it|them|all)\b|\brm |truncate |end them first|"
                                     r"(force|empty|discard) replaces (it|this)\)|begin anew", path)
 
-    def test_a_file_that_appears_meanwhile_is_safe_too(self):
+    def test_file_that_appears_during_the_run_is_kept(self):
         process = self.start("bfcreate", "-q", "-f", "new")
         self.feed(process, "a")
         self.until_read(process)
@@ -213,7 +213,7 @@ class Names(TargetTest):
             self.trouble("bffold", "--svg", "image", *words, "a", "new")
             self.assertFalse((self.folder / "image").exists(), words)
 
-    def test_the_name_of_a_layer_that_is_to_come(self):
+    def test_name_of_a_future_layer_is_refused(self):
         """The series could no longer be opened."""
         self.create_live("--grow", "-n", 1000, name="grows")
 
@@ -233,7 +233,7 @@ class Names(TargetTest):
         for dest in "live", "./live", "link", "hard":
             self.refused(FILTERS["seal"], dest, "it is the filter to seal", names=[dest])
 
-    def test_what_cannot_be_a_file(self):
+    def test_folders_pipes_and_link_loops_are_refused(self):
         (self.folder / "folder").mkdir()
         os.mkfifo(self.folder / "fifo")
         for name, to in ("link to fifo", "fifo"), ("circle", "circle2"), ("circle2", "circle"):
@@ -250,7 +250,7 @@ class Names(TargetTest):
         self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
 
     @needs(*UNPRIVILEGED)
-    def test_permissions(self):
+    def test_missing_permissions_are_reported(self):
         def check(_, command):
             for name in "sub/new", "sub/old":
                 self.refused(command, name, "Permission denied", [["-f"]], names=[name],
@@ -284,16 +284,16 @@ class FullDisk(TargetTest):
 
         self.each(check, LARGE)
 
-    def test_limit_on_the_size_of_files(self):
+    def test_file_size_limit_leaves_the_old_file(self):
         for ignored in True, False:  # Python ignores SIGXFSZ, and a tool may inherit that
             self.check_limit(restore_signals=not ignored)
 
     @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
     @needs(*WITHOUT_PROC)
-    def test_limit_on_the_size_of_files_that_need_a_name_from_the_start(self):
+    def test_file_size_limit_leaves_no_named_temporary_file(self):
         self.check_limit(before=WITHOUT_PROC)
 
-    def test_full_file_system(self):
+    def test_full_disk_leaves_the_old_file(self):
         """Disks of several sizes. An old file must stay unchanged, and a new file must not remain."""
         script = """
             mount -t tmpfs -o size=$0 none disk || exit 77
@@ -321,7 +321,7 @@ class FullDisk(TargetTest):
 
 class StandardOutput(TargetTest):
     def each_piped(self, check):
-        """With small and with large sources."""
+        """The sources are small and large."""
         self.make_large()
         for table in FILTERS, LARGE:
             self.each(lambda _, command: check(with_dest(command, "-")),
@@ -331,7 +331,7 @@ class StandardOutput(TargetTest):
         result = self.run_tool(*command, stdout=stdout, **options)
         self.assertEqual((result.returncode, result.stderr.decode()), (2, f"{command[0]}: cannot write {says}\n"))
 
-    def test_full(self):
+    def test_full_standard_output_is_an_error(self):
         def check(command):
             with open("/dev/full", "wb") as full:
                 self.failed(command, "to standard output, or to a temporary file in /tmp: No space left on "
@@ -339,7 +339,7 @@ class StandardOutput(TargetTest):
 
         self.each_piped(check)
 
-    def test_a_reader_that_has_gone(self):
+    def test_closed_pipe_is_an_error(self):
         def check(command):
             reading, writing = os.pipe()
             os.close(reading)
@@ -348,7 +348,7 @@ class StandardOutput(TargetTest):
 
         self.each_piped(check)
 
-    def test_closed_or_not_for_writing(self):
+    def test_closed_or_read_only_standard_output_is_an_error(self):
         """The error is detected before any key is read."""
         def check(command):
             says = "to standard output: Bad file descriptor"
@@ -360,7 +360,7 @@ class StandardOutput(TargetTest):
 
         self.each_piped(check)
 
-    def test_it_is_the_source(self):
+    def test_output_that_is_the_source_is_refused(self):
         for name, says in PIPED.items():
             source = {"create": "keys", "seal": "live"}.get(name, "a")
             sources = ["-"] if name == "create" else ["b", "-"]
@@ -382,7 +382,7 @@ class Interrupted(TargetTest):
         return [name for name in self.snapshot() if not name.startswith(".bloomfile.")]
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
-    def test_interrupted(self):
+    def test_signal_leaves_the_old_file_or_the_new(self):
         def check(name, command):
             words = with_dest(command, "new", "-q", "-f")
             self.output(*words)

@@ -19,7 +19,7 @@ class Terminal(ToolTest):
             result = self.run_tool(tool, *arguments, **{stream: screen.terminal}, **options)
         return result, screen.text
 
-    def test_progress_and_summary(self):
+    def test_progress_is_replaced_by_the_summary(self):
         self.write("keys", lines(*numbered(KEYS)))
         result, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", "keys")
         self.assertEqual(result.returncode, 0)
@@ -50,7 +50,7 @@ class Terminal(ToolTest):
             self.end(process)
         return screen.text
 
-    def test_rate_and_time_left(self):
+    def test_progress_shows_rate_and_time_left(self):
         """At the beginning of a long input, and throughout a shorter input."""
         pattern = (rb"\r\d+\.\d M keys, (\d+)% of (\d+)\.0 GiB, \d+\.\d M/s, "
                    rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
@@ -62,7 +62,7 @@ class Terminal(ToolTest):
             self.assertAlmostEqual(left, (1 - int(percent) / 100) * whole, delta=1 + whole / 20)
         self.assertNotRegex(seen, rb"keys, (10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4})%")
 
-    def test_rate_of_a_pipe(self):
+    def test_progress_of_a_pipe_shows_no_time_left(self):
         seen = self.progress(rb"\r\d\.\d M keys, \d+\.\d [KM]iB, \d\.\d M/s, \d+\.\d [KM]iB/s: standard input *\r",
                              ["new.bloom"], piece=lines(*[b"%099d" % i for i in range(4000)]))
         self.assertNotIn(b"left", seen)
@@ -105,7 +105,7 @@ class Terminal(ToolTest):
             for words in silent:
                 self.assertEqual(self.on_terminal("stderr", tool, *words)[1], b"")
 
-    def test_nothing_with_quiet(self):
+    def test_quiet_shows_no_progress(self):
         result, seen = self.on_terminal("stderr", "bfcreate", "-q", "new.bloom",
                                         stdin=lines(*numbered(1000)))
         self.assertEqual((result.returncode, seen), (0, b""))
@@ -116,13 +116,13 @@ class Terminal(ToolTest):
         self.assertIn(rb"\033[2J", seen)
         self.assertNotIn(b"\x1b", seen)
 
-    def test_trouble_stands_on_a_line_of_its_own(self):
+    def test_error_is_printed_on_its_own_line(self):
         self.write("keys", b"123456789" * 10_000)
         result, seen = self.on_terminal("stderr", "bfcreate", "-x7", "new.bloom", "keys")
         self.assertEqual(result.returncode, 2)
         self.check_message("bfcreate", seen.rsplit(b"\r", 1)[1], "keys")
 
-    def test_what_is_wrong_with_a_file_is_told_once(self):
+    def test_fault_of_a_file_is_printed_once(self):
         """The page reports it. A message reports it if the page goes elsewhere or is not printed."""
         self.create("-q", stdin=b"a\n", name="filter")
         self.write("bad", craft.flip(self.read("filter"), 40))
@@ -135,7 +135,7 @@ class Terminal(ToolTest):
             self.run_tool("bfinspect", "missing", stderr=screen.terminal, stdout=screen.terminal)
         self.assertEqual(screen.text.count(b"No such file"), 1)
 
-    def test_no_progress_elsewhere(self):
+    def test_progress_is_not_shown_without_a_terminal(self):
         self.write("keys", lines(*numbered(KEYS)))
         self.assertEqual(self.output("bfcreate", "new.bloom", "keys"), b"")
         self.assertEqual(self.output("bfinspect", "-q", "--keys", "keys", "new.bloom"), b"")
@@ -148,7 +148,7 @@ class Terminal(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(seen.replace(b" ", b"").split(b"\r")[-1], b"")
 
-    def test_adding(self):
+    def test_adding_shows_progress(self):
         self.write("keys", lines(*numbered(KEYS)))
         self.create_live("-n", KEYS)
         result, seen = self.on_terminal("stderr", "bfadd", "live", "keys")
@@ -159,7 +159,7 @@ class Terminal(ToolTest):
         _, seen = self.on_terminal("stderr", "bfadd", "-q", "live", "keys")
         self.assertEqual(seen, b"")
 
-    def test_live_filters(self):
+    def test_creating_and_sealing_live_filters_show_progress(self):
         for tool, words, doing, says in (
                 ("bfcreate", ["--live", "-n", 1000, "live"], b"allocating", "room for 1000 keys"),
                 ("bfseal", ["live", "copy"], b"sealing", "0 keys"),
@@ -169,13 +169,13 @@ class Terminal(ToolTest):
             self.assertIn(b"\r" + doing, seen)
             self.check_message(tool, seen.rsplit(b"\r", 1)[1].splitlines(True)[-1], says)
 
-    def test_filters_are_kept_away(self):
+    def test_filters_are_not_written_to_a_terminal(self):
         for force in [], ["-f"]:
             result, seen = self.on_terminal("stdout", "bfcreate", *force, "-", stdin=lines("a"))
             self.assertEqual((result.returncode, seen), (2, b""))
             self.check_message("bfcreate", result.stderr, "cannot write a filter to a terminal")
 
-    def test_images_are_kept_away(self):
+    def test_images_are_not_written_to_a_terminal(self):
         result, seen = self.on_terminal("stdout", "bfinspect", "--svg", "-",
                                         GOLDEN / "blocked-file.bloom")
         self.assertEqual((result.returncode, seen), (2, b""))

@@ -47,7 +47,7 @@ class Query(ToolTest):
                                   status=status)
                 self.assertTrue(out == expected, f"{len(out)} bytes, not {len(expected)}")
 
-    def test_order(self):
+    def test_output_keeps_the_order_of_the_input(self):
         data, found = lines(*self.keys), self.chosen(self.keys)
         missed = [key for key in self.keys if key not in self.members]
         self.check(data, lines(*found))
@@ -61,7 +61,7 @@ class Query(ToolTest):
         self.check(data, lines(*self.chosen(found, self.members - set(found[::3]))), "--unless",
                    "known")
 
-    def test_other_forms(self):
+    def test_null_terminated_keys_keep_their_order(self):
         found = self.chosen(self.keys)
         data = b"".join(key + b"\0" for key in self.keys)
         self.write("filter", craft.edit(self.read("filter"), header={"compat": 0, "key_kind": 0}))
@@ -71,7 +71,7 @@ class Query(ToolTest):
         self.check(b"".join(key + end for key, end in whole),
                    b"".join(key + end for key, end in whole if key in self.members), "--crlf")
 
-    def test_records(self):
+    def test_records_keep_their_order(self):
         records = [b"%-24d" % i for i in range(COUNT)]
         self.create("-q", "-p", "1e-9", "-x24", stdin=b"".join(records[::3]), name="filter")
         self.check(b"".join(records), b"".join(records[::3]), "-x24")
@@ -80,7 +80,7 @@ class Query(ToolTest):
                     name="filter")
         self.check(b"".join(long), b"".join(long[::2]), "-x", len(long[0]))
 
-    def test_many_files_and_missing_ones(self):
+    def test_many_and_missing_files_are_read_in_order(self):
         data = lines(*self.keys)
         names = [self.write(f"part {i}", part.removesuffix(b"\n"))
                  for i, part in enumerate(cut(data, *(data.index(b"\n", place) + 1 for place in
@@ -92,7 +92,7 @@ class Query(ToolTest):
             self.trouble("bfquery", "-j", threads, "filter", *names[:middle], "missing",
                          *names[middle:], names=["missing"], out=expected)
 
-    def test_a_slow_writer(self):
+    def test_each_answer_precedes_the_next_key(self):
         """Each answer comes before the next key is sent, with any number of threads."""
         for threads in THREADS:
             process = self.start("bfquery", "-j", threads, "filter")
@@ -105,7 +105,7 @@ class Query(ToolTest):
             timer.cancel()
             self.assertEqual(self.result(process), (0, b"", b""))
 
-    def test_quiet_ends_while_others_wait(self):
+    def test_quiet_ends_at_the_first_match_with_any_threads(self):
         for threads in THREADS:
             process = self.start("bfquery", "-q", "-j", threads, "filter")
             for _ in range(20):
@@ -113,7 +113,7 @@ class Query(ToolTest):
             self.feed(process, b"")
             self.assertEqual(process.wait(TIMEOUT), 0)
 
-    def test_reader_that_goes_away(self):
+    def test_closed_pipe_ends_the_run(self):
         self.write("keys", lines(b"", *self.keys * 3))
         for threads in THREADS:
             process = self.start("bfquery", "-j", threads, "filter", "keys")
@@ -122,7 +122,7 @@ class Query(ToolTest):
             self.assertEqual(process.wait(TIMEOUT), -signal.SIGPIPE)
             self.assertEqual(process.stderr.read(), b"")
 
-    def test_full_disk(self):
+    def test_full_standard_output_is_an_error(self):
         for threads in THREADS:
             with open("/dev/full", "wb") as full:
                 result = self.run_tool("bfquery", "-j", threads, "filter", stdout=full,
@@ -130,7 +130,7 @@ class Query(ToolTest):
             self.assertEqual(result.returncode, 2)
             self.check_message("bfquery", result.stderr, "standard output", "No space left")
 
-    def test_damage(self):
+    def test_damage_is_reported_once(self):
         """Whichever thread finds the damage, it is reported once, and no key is lost."""
         image = bytearray(craft.make("blocked", 64 * 4096 * 8, 9, numbered(2000)))
         for page in 3, 20, 21, 63:
@@ -145,7 +145,7 @@ class Query(ToolTest):
             self.assertTrue(result.stdout.startswith(lines(*numbered(2000))))
             self.assertTrue(result.stdout == results[0].stdout)
 
-    def test_number_of_threads(self):
+    def test_invalid_thread_counts_are_refused(self):
         for words in ["-j0"], ["-j", "1025"], ["--threads", "two"], ["-j"]:
             self.trouble("bfquery", *words, "filter", names=["threads" if words[-1] != "-j" else
                                                              "-j"])
@@ -167,7 +167,7 @@ class Uniq(UniqTest):
         self.assertEqual(len(made), 1)
         return made.pop()
 
-    def test_order(self):
+    def test_output_keeps_the_order_of_the_input(self):
         exact = "-p", "1e-12", "-n", 2 * COUNT
         first = list(dict.fromkeys(self.keys))
         self.assertTrue(self.check_same(*exact) == lines(*first))
@@ -178,16 +178,16 @@ class Uniq(UniqTest):
         self.check_same("-x7", *exact, data=self.data[:len(self.data) // 7 * 7])
         self.check_same("--crlf", *exact, data=self.data.replace(b"5\n", b"5\r\n"))
 
-    def test_the_same_lines_are_lost(self):
+    def test_same_lines_are_lost_with_any_threads(self):
         """In a filter that is far too small, most new lines are false positives."""
         out = self.check_same("--fixed", "--overfull", "-n", COUNT // 20, "-p", "0.01")
         self.assertLess(out.count(b"\n"), len(set(self.keys)))
 
-    def test_generations(self):
+    def test_generations_do_not_depend_on_threads(self):
         for words in [], ["-d"]:
             self.check_same("--generations", 3, "--every", COUNT // 10, *words)
 
-    def test_files(self):
+    def test_files_do_not_depend_on_threads(self):
         """The second run knows the lines of the first. The files are the same except for their tags."""
         half = self.data.index(b"\n", len(self.data) // 2) + 1
         for i, words in enumerate((["-n", COUNT], ["--generations", 3, "--every", COUNT // 10])):
@@ -200,7 +200,7 @@ class Uniq(UniqTest):
         bodies = {self.read(f"seen 0 {threads}")[4096:] for threads in THREADS}
         self.assertEqual(len(bodies), 1)
 
-    def test_a_slow_writer(self):
+    def test_each_line_is_answered_before_the_next_is_read(self):
         for threads in THREADS:
             process = self.start("-j", str(threads))
             timer = threading.Timer(TIMEOUT, process.kill)
@@ -210,7 +210,7 @@ class Uniq(UniqTest):
             self.assertEqual(self.finish(process), [])
             timer.cancel()
 
-    def test_stopped_while_it_waits(self):
+    def test_signal_ends_the_wait_of_any_thread(self):
         """The signal ends the wait, whichever thread waits."""
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             for threads in THREADS:
@@ -222,7 +222,7 @@ class Uniq(UniqTest):
                 self.assertEqual((process.returncode, out, errors), (-number, b"", b""))
                 self.check_closed()
 
-    def test_reader_that_goes_away(self):
+    def test_closed_pipe_ends_the_run(self):
         self.write("keys", lines(*numbered(COUNT)))
         for threads in THREADS:
             name = f"seen {threads}"

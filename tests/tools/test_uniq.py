@@ -17,7 +17,7 @@ def mixed(count, different, seed=1):
 
 
 class Answers(UniqTest):
-    def test_first_ones_and_repeated_ones(self):
+    def test_first_and_repeated_lines_are_separated(self):
         count = 20_000 if SANITIZED else 200_000
         keys = mixed(count, count // 2)
         for layout in "blocked", "classic":
@@ -29,7 +29,7 @@ class Answers(UniqTest):
                              b"%d lines, %d new, %d repeated\n" % (count, different,
                                                                    count - different))
 
-    def test_default_rate(self):
+    def test_default_rate_loses_less_than_1_in_1000(self):
         """Far fewer than one new line in a thousand is dropped, and every printed line is new."""
         keys = numbered(100_000)
         printed = self.uniq("--fixed", "-n", "100k", stdin=lines(*keys, *keys))
@@ -38,7 +38,7 @@ class Answers(UniqTest):
         self.assertEqual([key for key in keys if key in different], printed)
         self.assertTrue(0 < len(keys) - len(printed) < 50, len(printed))
 
-    def test_long_options_and_their_order(self):
+    def test_long_options_may_follow_operands(self):
         self.write("one", lines("a", "b", "a"))
         self.write("two", lines("b", "c"))
         self.assertEqual(self.uniq("one", "--capacity", "10", "two", "--fpr=1e-9"),
@@ -58,7 +58,7 @@ class Answers(UniqTest):
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
 
-    def test_forms(self):
+    def test_all_input_forms_are_read(self):
         for options, stdin, out, others in (
                 (["-0"], b"a\nb\0\0c\0a\nb\0\0d", b"a\nb\0\0c\0d\0", b"a\nb\0\0"),
                 (["-x3"], b"abcdefabcab\n", b"abcdefab\n", b"abc"),
@@ -68,7 +68,7 @@ class Answers(UniqTest):
                 self.assertEqual(self.output("bfuniq", "--as-is", *options, stdin=stdin), out)
                 self.assertEqual(self.output("bfuniq", "--as-is", "-d", *options, stdin=stdin), others)
 
-    def test_counts(self):
+    def test_count_prints_lines_new_and_repeated(self):
         for options, stdin, out in (
                 (["-c"], b"", b"0 lines, 0 new, 0 repeated\n"),
                 (["-c"], b"a", b"1 line, 1 new, 0 repeated\n"),
@@ -78,24 +78,24 @@ class Answers(UniqTest):
             with self.subTest(options=options, stdin=stdin):
                 self.assertEqual(self.output("bfuniq", *options, stdin=stdin), out)
 
-    def test_empty_input(self):
+    def test_empty_input_prints_nothing(self):
         self.write("empty", b"")
         self.assertEqual(self.output("bfuniq"), b"")
         self.assertEqual(self.output("bfuniq", "empty", "/dev/null"), b"")
         self.assertEqual(self.output("bfuniq", "-d", "empty"), b"")
 
-    def test_last_line_without_newline(self):
+    def test_last_line_gets_a_newline(self):
         self.write("one", b"a\nb")
         self.write("two", b"b\na")
         self.assertEqual(self.output("bfuniq", "one", "two"), b"a\nb\n")
         self.assertEqual(self.output("bfuniq", "-d", "one", "two"), b"b\na\n")
 
-    def test_long_lines(self):
+    def test_long_lines_are_compared(self):
         keys = [b"x" * 2**20, b"y" * 3_000_000, b"x" * 2**20, b"x" * (2**20 - 1), b"y" * 3_000_000]
         self.assertEqual(self.uniq(*EXACT, stdin=lines(*keys)), first_ones(keys))
         self.assertEqual(self.uniq("-d", *EXACT, stdin=lines(*keys)), repeated_ones(keys))
 
-    def test_answers_before_it_waits(self):
+    def test_lines_are_printed_before_more_is_read(self):
         process = self.start()
         self.take_turn(process, b"a", b"b")
         process.stdin.write(b"a\nc\n")
@@ -129,21 +129,21 @@ class Capacity(UniqTest):
         rates = [row[2] for row in found]
         self.assertTrue(0.9 < rates[0] < 2 < 10 < rates[1] < 50, rates)
 
-    def test_none_up_to_the_capacity(self):
+    def test_no_warning_up_to_capacity(self):
         words = ["--fixed", "-n", "10k"]
         self.assertEqual(self.warnings(*words, *EXACT[:2], stdin=lines(*numbered(10_000))), [])
         many = lines(*numbered(10_001))
         self.assertEqual(len(self.warnings(*words, *EXACT[:2], stdin=many)), 1)
         self.assertEqual(self.warnings("-q", *words, stdin=many), [])
 
-    def test_a_full_file_is_told_of_by_each_run(self):
+    def test_each_run_warns_of_a_full_file(self):
         options = ["--fixed", "--overfull", "--filter", "seen", "-n", "1000", "-p", "0.01"]
         self.assertEqual(len(self.warnings(*options, stdin=lines(*numbered(1500)))), 1)
         self.assertEqual(len(self.warnings(*options, stdin=b"key 1\n")), 1)
 
 
 class Trouble(UniqTest):
-    def test_wrong_command_lines(self):
+    def test_wrong_command_lines_are_refused(self):
         for words, named in (
                 (["-n", "0"], "-n/--capacity"), (["-n", "x"], "'x'"), (["-p", "1"], "-p/--fpr"),
                 (["-l", "counting"], "'counting'"), (["-s", "-1"], "-s/--seed"), (["-y"], "-y"),
@@ -161,24 +161,24 @@ class Trouble(UniqTest):
                 message = self.trouble("bfuniq", *words, names=[named])
                 self.assertTrue(message.endswith("(try 'bfuniq --help')\n"))
 
-    def test_more_memory_than_there_is(self):
+    def test_filters_larger_than_memory_are_refused(self):
         for words in (["-n", "10T"], ["--generations", "1000", "--every", "10G"], ["-n", "1e15"],
                       ["--fixed", "-n", "10T"], ["--generations", "1000", "--every", "1d", "-n", "10G"]):
             self.trouble("bfuniq", *words, names=["memory", "iB"])
         self.trouble("bfuniq", "-n", "1e18", "-p", "1e-18", names=["no size reaches"])
 
-    def test_inputs(self):
+    def test_unreadable_inputs_do_not_stop_the_others(self):
         self.write("one", lines("a", "b"))
         self.write("two", lines("b", "c"))
         for bad, reason in ("missing", "No such file"), (".", "Is a directory"):
             message = self.trouble("bfuniq", "one", bad, "two", out=b"a\nb\nc\n", names=[bad])
             self.assertIn(reason, message)
 
-    def test_incomplete_record(self):
+    def test_incomplete_record_is_an_error(self):
         self.assertIn("its last record has 1 of 3 bytes",
                       self.trouble("bfuniq", "-x3", stdin=b"abcd", out=b"abc"))
 
-    def test_output_that_cannot_be_written(self):
+    def test_full_output_is_an_error(self):
         for words in [], ["-d"], ["-c"], ["--filter", "seen"]:
             with open("/dev/full", "wb") as full:
                 result = self.run_tool("bfuniq", *words, stdin=b"a\na\n", stdout=full)
@@ -190,21 +190,21 @@ class Trouble(UniqTest):
                                        stdout=target)
             self.assertEqual(result.returncode, 2, words)
 
-    def test_closed_output(self):
+    def test_closed_output_is_an_error(self):
         command = f"exec {BFUNIQ} >&-"
         result = subprocess.run(["sh", "-c", command], input=b"a\n", stderr=subprocess.PIPE,
                                 timeout=TIMEOUT, env=self.environment())
         self.assertEqual(result.returncode, 2)
         self.check_message("bfuniq", result.stderr, "standard output")
 
-    def test_nothing_is_marked_as_seen_that_cannot_be_printed(self):
+    def test_unprinted_lines_are_not_marked_as_seen(self):
         result = subprocess.run(["sh", "-c", f"exec {BFUNIQ} --filter seen >&-"], input=b"a\n",
                                 stderr=subprocess.PIPE, timeout=TIMEOUT, cwd=self.folder,
                                 env=self.environment())
         self.assertEqual(result.returncode, 2)
         self.assertEqual(self.snapshot(), {})
 
-    def test_output_that_does_not_wait(self):
+    def test_nonblocking_output_gets_every_line(self):
         """Another program has made the pipe non-blocking. Every line marked as seen must still be printed."""
         keys = numbered(50_000)
         self.write("keys", lines(*keys))
@@ -217,7 +217,7 @@ class Trouble(UniqTest):
             self.assertEqual(out.read(), lines(*keys))
         self.assertEqual(process.wait(TIMEOUT), 0)
 
-    def test_an_input_that_is_written_over(self):
+    def test_overwritten_input_is_detected(self):
         """Some of its keys may never have been read. An input that is longer than before may simply have grown."""
         keys, more = lines(*numbered(300_000)), lines(*numbered(300_000, "new "))
         for says, data in (("it shrank while it was read", keys[:2**20]),
@@ -232,7 +232,7 @@ class Trouble(UniqTest):
                 self.assertEqual((process.returncode, message.decode()), (
                     (2, f"bfuniq: cannot read keys: {says}\n") if says else (0, "")))
 
-    def test_output_that_is_an_input(self):
+    def test_output_that_is_an_input_is_refused(self):
         self.write("log", lines("a", "a"))
         before = self.read("log")
         with open(self.folder / "log", "ab") as log, open(self.folder / "log", "rb") as again:
@@ -244,7 +244,7 @@ class Trouble(UniqTest):
         self.assertEqual(self.read("log"), before)
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
-    def test_memory_stays_the_same(self):
+    def test_memory_does_not_grow_with_the_input(self):
         """It needs only the filter and its buffers, however many lines it reads."""
         keys = [b"%d " % i + b"x" * 90 for i in range(300_000)]
         little = ["sh", "-c", 'ulimit -v 16384 && exec "$@"', "sh"]

@@ -19,7 +19,7 @@ SMALL_DISK = [*NAMESPACE, "sh", "-c", 'mkdir small && mount -t tmpfs -o size=100
 
 
 class OneAfterTheOther(UniqTest):
-    def test_the_next_run_goes_on(self):
+    def test_next_run_continues_with_the_file(self):
         keys = numbered(1000)
         self.assertEqual(self.uniq(*FILTER, stdin=lines(*keys[:600])), keys[:600])
         self.assertEqual(self.uniq(*FILTER, stdin=lines(*keys)), keys[600:])
@@ -29,21 +29,21 @@ class OneAfterTheOther(UniqTest):
                          b"1002 lines, 1 new, 1001 repeated\n")
         self.assertEqual(list(self.snapshot()), ["seen"])
 
-    def test_an_empty_input_makes_the_file(self):
+    def test_empty_input_creates_the_file(self):
         self.assertEqual(self.uniq(*FILTER), [])
         self.assertEqual(self.uniq(*FILTER, stdin=b"a\n"), [b"a"])
 
-    def test_bfinspect_and_bfquery_read_it(self):
+    def test_bfinspect_and_bfquery_read_the_file(self):
         keys = numbered(1000)
         self.uniq(*FILTER, stdin=lines(*keys))
         self.assertEqual(self.query("seen", stdin=lines(*keys, "absent")), keys)
 
-    def test_a_link_to_nothing(self):
+    def test_dangling_link_is_refused(self):
         os.symlink("nothing", self.folder / "seen")
         self.assertIn("a dangling symbolic link", self.trouble("bfuniq", *FILTER, names=["seen"]))
 
-    def test_options_of_the_file_hold(self):
-        """Without options the file is used as it was made. The same options cause no message."""
+    def test_options_of_the_file_apply_to_later_runs(self):
+        """The file is used with its own options if none are given. Equal options cause no message."""
         made = "--fixed -n 5000 -p 0.25 -l classic -s 0xff".split()
         self.uniq("--filter", "seen", *made, stdin=b"a\n")
         self.assertEqual(len(self.read("seen")), 4096 + 4096 + 4)
@@ -62,7 +62,7 @@ class OneAfterTheOther(UniqTest):
                          names=["seen was made with " + made], changes=True)
         self.assertEqual(self.read("seen")[4096:], before[4096:])
 
-    def test_after_a_kill(self):
+    def test_killed_run_keeps_the_printed_lines(self):
         process = self.start(*FILTER)
         self.take_turn(process, *numbered(500))
         process.kill()
@@ -70,7 +70,7 @@ class OneAfterTheOther(UniqTest):
         self.assertEqual(self.uniq(*FILTER, stdin=lines(*numbered(700))), numbered(700)[500:])
         self.assertEqual(self.uniq(*FILTER, stdin=lines(*numbered(700))), [])
 
-    def test_kills_while_it_works(self):
+    def test_killed_runs_print_no_line_twice(self):
         """No line is printed twice, and only lines that were being printed are missing.
         A file whose writer was killed during a sync has to be accepted. Here no write has failed.
         """
@@ -94,7 +94,7 @@ class OneAfterTheOther(UniqTest):
 
 
 class AtTheSameTime(UniqTest):
-    def test_three_print_each_line_once(self):
+    def test_three_processes_print_each_line_once(self):
         for number, order in enumerate(["mixed", "equal", "equal"]):
             keys = [b"%d/%d" % (number, i) for i in range(COUNT)]
             processes = []
@@ -108,7 +108,7 @@ class AtTheSameTime(UniqTest):
             self.assertEqual(len(printed), COUNT)
             self.assertEqual(set(printed), set(keys))
 
-    def test_what_one_has_seen_is_repeated_for_the_other(self):
+    def test_line_seen_by_one_process_is_repeated_for_the_other(self):
         one, two = self.start(*FILTER), self.start(*FILTER)
         self.take_turn(one, b"a", b"b")
         two.stdin.write(b"a\nb\n")
@@ -118,7 +118,7 @@ class AtTheSameTime(UniqTest):
         self.assertEqual([self.finish(one), self.finish(two)], [[], []])
         self.assertEqual(self.uniq(*FILTER, stdin=lines("a", "b", "c", "d")), [])
 
-    def test_capacity_is_watched_over_all(self):
+    def test_capacity_counts_the_lines_of_all_processes(self):
         """Each process adds fewer keys than the capacity, but together they add more."""
         options = ["--fixed", "--overfull", "--filter", "seen", "-p", "0.001", "-n", "1000"]
         one, two = self.start(*options), self.start(*options)
@@ -131,7 +131,7 @@ class AtTheSameTime(UniqTest):
 
 
 class Trouble(UniqTest):
-    def test_files_that_are_no_such_filter(self):
+    def test_unsuitable_files_are_refused(self):
         self.write("text", b"some words\n" * 100)
         self.write("empty", b"")
         self.write("byte", b"x")
@@ -144,7 +144,7 @@ class Trouble(UniqTest):
             self.assertIn(reason, self.trouble("bfuniq", "--filter", name, stdin=b"a\n",
                                                names=[name]))
 
-    def test_sealed(self):
+    def test_sealed_filter_is_refused(self):
         self.create("-q", stdin=b"a\n", name="sealed")
         self.assertIn("sealed", self.trouble("bfuniq", "--filter", "sealed", stdin=b"a\n",
                                              names=["sealed", "name a new file"]))
@@ -154,19 +154,19 @@ class Trouble(UniqTest):
         self.uniq(*FILTER, stdin=b"a\n")
         self.write("seen", craft.edit(self.read("seen"), record=record, records=(0, 1)))
 
-    def test_poisoned(self):
+    def test_poisoned_filter_is_refused(self):
         self.live(state=craft.POISONED)
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n",
                      names=["seen", "poisoned", "name a new file"])
 
-    def test_the_machine_went_down(self):
+    def test_unclean_filter_is_refused_without_accept_unclean(self):
         self.live(boot_id=b"another machine!")
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\nb\n",
                      names=["seen", "the machine, or a writer in a sync, died", "--accept-unclean"])
         self.assertEqual(self.uniq("--accept-unclean", "--filter", "seen", stdin=b"a\nb\n"), [b"b"])
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
 
-    def test_counting(self):
+    def test_counting_filter_is_refused(self):
         image = craft.make("counting", 1000, 3)
         self.write("seen", craft.edit(image, record={"state": craft.LIVE, "body_crc": 0,
                                                      "sequence": 1, "identity": bytes(15) + b"1"}))
@@ -174,7 +174,7 @@ class Trouble(UniqTest):
                      changes=True)
 
     @needs(*UNPRIVILEGED)
-    def test_permissions(self):
+    def test_unwritable_filter_is_refused(self):
         self.uniq(*FILTER, stdin=b"a\n")
         (self.folder / "seen").chmod(0o400)
         self.trouble("bfuniq", "--filter", "seen", stdin=b"b\n", names=["seen", "Permission"],
@@ -184,14 +184,14 @@ class Trouble(UniqTest):
                      before=UNPRIVILEGED)
 
     @needs(*NAMESPACE)
-    def test_disk_that_is_too_small(self):
+    def test_too_small_a_disk_is_reported_before_the_first_line(self):
         """The error is reported before the first line, and no file is left."""
         result = self.run_tool("bfuniq", "--filter", "small/seen", "-n1M", stdin=b"a\n",
                                before=SMALL_DISK)
         self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.check_message("bfuniq", result.stderr, "small/seen", "No space left")
 
-    def test_a_file_that_is_removed_meanwhile(self):
+    def test_file_removed_during_the_run_is_reported(self):
         process = self.start(*FILTER)
         self.take_turn(process, b"a")
         os.unlink(self.folder / "seen")
@@ -199,7 +199,7 @@ class Trouble(UniqTest):
         self.assertEqual((process.returncode, out), (2, b""))
         self.check_message("bfuniq", errors, "seen was removed or replaced")
 
-    def test_a_file_that_shrinks(self):
+    def test_truncated_file_is_reported(self):
         process = self.start(*FILTER)
         self.take_turn(process, b"a")
         os.truncate(self.folder / "seen", 4096)
@@ -207,7 +207,7 @@ class Trouble(UniqTest):
         self.assertNotIn(process.returncode, [0, -signal.SIGSEGV])
         self.check_message("bfuniq", errors, "seen", "the file shrank")
 
-    def test_messages_in_the_manual(self):
+    def test_documented_messages_are_printed(self):
         """Each documented message is also printed."""
         def said(*words, **options):
             return self.run_tool("bfuniq", *words, **options).stderr.decode()
@@ -237,7 +237,7 @@ class Trouble(UniqTest):
             if not any(words in message for words in elsewhere):
                 self.assertRegex("".join(messages), rf"(?m)^bfuniq: {pattern}( \(|$)")
 
-    def test_two_make_it_at_once(self):
+    def test_concurrent_processes_create_one_file(self):
         for i in range(10):
             processes = [self.start("--filter", f"seen {i}", "-n", "1000") for _ in range(3)]
             for process in processes:

@@ -42,18 +42,18 @@ class Windows(UniqTest):
                 min(generations * every * 10, 20_000))]
             yield options(generations, every), keys, Generations(generations, every)
 
-    def test_in_memory(self):
+    def test_filter_in_memory_forgets_by_lines(self):
         for words, keys, model in self.streams():
             due = [key for key in keys if model.is_new(key)]
             self.assertEqual(self.uniq(*words, stdin=lines(*keys)), due)
             self.assertLess(len(set(due)), len(due))
 
-    def test_the_others(self):
+    def test_repeated_lines_are_those_within_the_window(self):
         for words, keys, model in self.streams():
             due = [key for key in keys if not model.is_new(key)]
             self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), due)
 
-    def test_it_does_not_matter_when_lines_come(self):
+    def test_result_does_not_depend_on_the_arrival_of_lines(self):
         """Lines arrive in one piece, one by one, or in groups: the same keys are forgotten."""
         for words, keys, model in self.streams():
             keys = keys[:600]
@@ -64,7 +64,7 @@ class Windows(UniqTest):
                     self.write_to(process, lines(*keys[i:i + some]))
                 self.assertEqual(process.communicate(timeout=TIMEOUT)[0], lines(*due))
 
-    def test_in_files_over_several_runs(self):
+    def test_files_forget_by_lines_over_several_runs(self):
         for words, keys, model in self.streams():
             if model.every == 1:
                 keys = keys[:15]
@@ -76,7 +76,7 @@ class Windows(UniqTest):
             self.assertEqual(self.layers(name),
                              ["", *(f".{slot}" for slot in range(1, model.most))])
 
-    def test_a_key_is_not_renewed(self):
+    def test_repeated_line_does_not_stay_longer(self):
         """Its age counts from when it was printed, however often it is repeated."""
         stream = []
         for i in range(30):
@@ -86,7 +86,7 @@ class Windows(UniqTest):
         self.assertEqual(printed, [key for key in stream if model.is_new(key)])
         self.assertEqual(printed.count(b"again"), 3)
 
-    def test_rates_of_all_together(self):
+    def test_generations_share_the_rate(self):
         """Each generation gets an equal share of the rate."""
         words = ["--generations", "4", "--every", "1000", "--filter"]
         self.uniq(*words, "given", "-p", "0.01")
@@ -135,13 +135,13 @@ class Time(UniqTest):
             for end in self.layers() if stream else []:
                 (self.folder / f"seen{end}").unlink()
 
-    def test_in_memory(self):
+    def test_filter_in_memory_forgets_by_time(self):
         self.due()
 
-    def test_in_a_file(self):
+    def test_file_forgets_by_time(self):
         self.due("--filter", "seen")
 
-    def test_what_only_repeats_is_forgotten_too(self):
+    def test_line_that_only_repeats_is_forgotten(self):
         for words in [], ["--filter", "seen"]:
             self.set_clock(0)
             process = self.start(*self.WORDS, *words, "--repeated-to", "/dev/stderr")
@@ -155,7 +155,7 @@ class Time(UniqTest):
             self.forgotten(process, b"again")
             self.assertEqual(self.finish(process), [])
 
-    def test_over_runs(self):
+    def test_file_forgets_by_time_over_runs(self):
         """After a pause longer than all generations, nothing is remembered."""
         words = ["--filter", "seen", "--generations", "2", "--every", "1s"]
         self.assertEqual(self.uniq(*words, stdin=b"a\n"), [b"a"])
@@ -176,7 +176,7 @@ class Time(UniqTest):
         self.set_clock(40)
         self.assertEqual(self.uniq(*seen, stdin=b"b\nc\n"), [b"b", b"c"])
 
-    def test_one_that_is_full_before_its_time_is_told_of_once(self):
+    def test_generation_full_before_its_time_is_reported_once(self):
         for words in [], ["--filter", "seen"]:
             for quiet in [], ["-q"]:
                 said = b"" if quiet else (
@@ -189,12 +189,12 @@ class Time(UniqTest):
                 for name in self.layers() if words else []:
                     (self.folder / f"seen{name}").unlink()
 
-    def test_none_where_it_is_not(self):
+    def test_generation_within_its_time_is_not_reported(self):
         self.uniq("--filter", "seen", "--generations", 3, "--every", "1h", "-n", 100, "-q", stdin=lines(*numbered(450)))
         self.uniq("--filter", "seen", stdin=b"one more\n")
         self.uniq("--filter", "of keys", "--generations", 3, "--every", 100, stdin=lines(*numbered(500)))
 
-    def test_ten_million_at_most_by_default(self):
+    def test_default_capacity_by_time_is_ten_million(self):
         self.uniq("--filter", "seen", "--generations", 2, "--every", "7d")
         self.assertEqual(craft.field(self.read("seen"), "capacity"), 10_000_000)
         self.assertIn("10 million if", (SOURCE_ROOT / "man/bfuniq.1").read_text().replace("\n", " "))
@@ -207,19 +207,19 @@ class Files(UniqTest):
         """The generation of each file."""
         return [self.of_series(name + end, "layer") for end in self.layers(name)]
 
-    def test_a_new_one_takes_the_name_of_the_oldest(self):
+    def test_new_generation_takes_the_name_of_the_oldest(self):
         made = [[0], [0, 1], [2, 1], [2, 3], [4, 3], [4, 5]]
         for i in range(6):
             self.assertEqual(len(self.uniq(*self.WORDS, stdin=lines(*numbered(10, f"{i} ")))), 10)
             self.assertEqual(self.numbers(), made[i])
 
-    def test_a_path_with_a_folder(self):
+    def test_generations_stay_in_the_folder_of_the_path(self):
         (self.folder / "folder").mkdir()
         words = options(2, 10, "--filter", "folder/seen")
         self.uniq(*words, stdin=lines(*numbered(25)))
         self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")), ["seen", "seen.1"])
 
-    def test_a_link(self):
+    def test_generations_follow_a_symbolic_link(self):
         (self.folder / "folder").mkdir()
         self.uniq(*options(2, 10, "--filter", "folder/seen"), stdin=lines(*numbered(5)))
         (self.folder / "link").symlink_to("folder/seen")
@@ -228,7 +228,7 @@ class Files(UniqTest):
         self.assertEqual(self.layers("link"), [""])
         self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")), ["seen", "seen.1"])
 
-    def test_an_older_copy_of_one_is_refused(self):
+    def test_older_copy_of_a_generation_is_refused(self):
         """The copy lacks the keys added since."""
         self.uniq(*self.WORDS, stdin=lines(*numbered(10, "old ")))
         shutil.copy(self.folder / "seen", self.folder / "copy")
@@ -237,13 +237,13 @@ class Files(UniqTest):
         shutil.move(self.folder / "copy", self.folder / "seen")
         self.trouble("bfuniq", *self.WORDS, stdin=b"old 0\n", names=["cannot use seen: its layer "])
 
-    def test_without_options_it_goes_on(self):
+    def test_run_without_options_continues_the_file(self):
         keys = numbered(25)
         self.uniq(*self.WORDS, stdin=lines(*keys))
         self.assertEqual(self.uniq("--filter", "seen", stdin=lines(*keys[10:], *keys[:10])), keys[:10])
         self.assertEqual(self.numbers(), [2, 3])
 
-    def test_who_asks_for_something_else_is_told(self):
+    def test_contradictory_mode_is_refused(self):
         """Otherwise keys would be forgotten too early, or never. No file may be made next to it."""
         made = {"forgets": options(2, 10), "grows": ["-n", 100], "fixed": ["--fixed", "-n", 100]}
         said = {"forgets": "--generations 2", "grows": "growing", "fixed": "--fixed"}
@@ -259,7 +259,7 @@ class Files(UniqTest):
             self.assertEqual(self.uniq("--filter", kind, stdin=b"key 0\n"), [])
         self.assertEqual(set(self.snapshot()), before)
 
-    def test_files_in_the_way_of_a_new_one(self):
+    def test_existing_file_with_the_name_of_a_generation_is_an_error(self):
         """Such a file may remain from an older filter of the same name."""
         for there in "seen.1", "seen.2":
             self.write(there, b"a log\n")
@@ -270,7 +270,7 @@ class Files(UniqTest):
         self.assertEqual(self.uniq(*options(3, 10, "--filter", "seen"), stdin=lines(*numbered(95))), numbered(95))
         self.assertEqual(self.read("seen.3"), b"a log\n")
 
-    def test_files_of_others_stay(self):
+    def test_foreign_files_are_kept(self):
         names = ["seen.2", "seen.007", "seen.9x", "seen.", "seen.-1", "seen.01", "seen.99999999999999999999"]
         for name in names:
             self.write(name, b"nothing of ours")
@@ -281,7 +281,7 @@ class Files(UniqTest):
         self.assertEqual([self.of_series(name, "layer") for name in ("seen", "seen.1")], [4, 3])
         self.assertEqual({self.read(name) for name in names}, {b"nothing of ours"})
 
-    def test_a_foreign_one(self):
+    def test_foreign_generation_is_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
         self.uniq(*options(2, 10, "--filter", "other"), stdin=lines(*numbered(45)))
         kept = self.read("seen.1")
@@ -296,7 +296,7 @@ class Files(UniqTest):
         self.write("seen.1", kept)
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*numbered(45)[-5:])), [])
 
-    def test_one_that_becomes_foreign_in_use(self):
+    def test_generation_replaced_during_the_run_is_reported(self):
         """It has the name that the next generation needs."""
         keys = numbered(30)
         process = self.start(*self.WORDS)
@@ -307,7 +307,7 @@ class Files(UniqTest):
         self.assertEqual((process.returncode, out), (2, lines(*keys[8:10])))
         self.check_message("bfuniq", errors, "cannot add to seen, stopped after 18 lines: its layer seen.1 ")
 
-    def test_a_missing_one(self):
+    def test_missing_generation_is_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         shutil.move(self.folder / "seen.1", self.folder / "moved")
         self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n",
@@ -319,17 +319,17 @@ class Files(UniqTest):
         shutil.move(self.folder / "moved", self.folder / "seen.1")
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines("key 0", "key 14")), [])
 
-    def test_one_that_leads_nowhere(self):
+    def test_generation_behind_a_dangling_link_is_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         (self.folder / "seen.1").unlink()
         (self.folder / "seen.1").symlink_to("nothing")
         self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["cannot use seen: its layer seen.1 "])
 
-    def test_a_generation_is_no_filter_of_its_own(self):
+    def test_generation_named_alone_is_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         self.trouble("bfuniq", "--filter", "seen.1", stdin=b"key 14\n", names=["seen.1", "use the first file: seen"])
 
-    def test_contradictions(self):
+    def test_contradictory_options_are_refused(self):
         self.uniq(*self.WORDS, stdin=b"a\n")
         self.uniq("--filter", "timed", "--generations", 2, "--every", "90min", "-n", 50, stdin=b"a\n")
         for name, words, named in (
@@ -368,7 +368,7 @@ class Files(UniqTest):
     def edit(self, name, **record):
         self.write(name, craft.edit(self.read(name), record=record, records=(0, 1)))
 
-    def test_the_machine_went_down(self):
+    def test_unclean_generation_is_refused_without_accept_unclean(self):
         for which in ["seen"], ["seen.1"], ["seen", "seen.1"]:
             self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
             for name in which:
@@ -380,7 +380,7 @@ class Files(UniqTest):
             for end in self.layers():
                 (self.folder / f"seen{end}").unlink()
 
-    def test_what_the_machine_lost_is_printed_again(self):
+    def test_lines_lost_in_a_crash_are_printed_again(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         image = bytearray(self.read("seen"))
         image[4096:] = bytes(len(image) - 4096)
@@ -388,7 +388,7 @@ class Files(UniqTest):
         self.edit("seen", boot_id=b"another machine!")
         self.assertEqual(self.uniq("--accept-unclean", *self.WORDS, stdin=lines("key 0", "key 14")), [b"key 0"])
 
-    def test_one_that_is_poisoned(self):
+    def test_poisoned_generation_is_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         for name in "seen", "seen.1":
             kept = self.read(name)
@@ -397,8 +397,8 @@ class Files(UniqTest):
                          names=["seen", "poisoned", "name a new file"])
             self.write(name, kept)
 
-    def test_one_that_becomes_poisoned(self):
-        """From then on every lookup in it would return maybe."""
+    def test_generation_poisoned_during_the_run_is_reported(self):
+        """Every later lookup in it would return maybe."""
         for threads in 1, 4:
             for name, words in (("seen", self.WORDS), ("grown", ["--filter", "grown", "-n", "10", "-p", "1e-12"])):
                 process = self.start(*words, "-j", str(threads), "--stats")
@@ -412,7 +412,7 @@ class Files(UniqTest):
                 for end in self.layers(name):
                     (self.folder / f"{name}{end}").unlink()
 
-    def test_after_a_kill_the_count_goes_on(self):
+    def test_count_of_lines_continues_after_a_kill(self):
         every = 10_000
         words = options(2, every, "--filter", "seen")
         self.uniq(*words, stdin=lines(*numbered(100, "first ")))
@@ -432,7 +432,7 @@ class Files(UniqTest):
 
 
 class SeveralProcesses(UniqTest):
-    def test_taking_turns(self):
+    def test_alternating_processes_share_the_window(self):
         """A key is remembered for G-1 to G periods, whichever process saw it. Counts are estimates."""
         generations, every = 3, 500
         words = options(generations, every, "--filter", "seen")
@@ -448,7 +448,7 @@ class SeveralProcesses(UniqTest):
         old = keys[:-int(3.2 * every)]
         self.assertEqual(self.uniq(*words, stdin=lines(*old[-every // 2:])), old[-every // 2:])
 
-    def test_one_that_slept(self):
+    def test_stopped_process_continues_with_the_newest_generation(self):
         """It wakes up many generations later, and continues with the newest."""
         words = options(2, 10, "--filter", "seen")
         one = self.start(*words)
@@ -458,7 +458,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.uniq(*words, "-d", stdin=b"a\nkey 94\nb\n"), [b"a", b"key 94", b"b"])
         self.assertEqual(self.finish(one), [])
 
-    def test_a_newer_one_by_another_process(self):
+    def test_process_finds_a_newer_generation_before_its_next_line(self):
         """A process must find it before its next line, even if its own generation has room."""
         words = options(2, 10, "--filter", "seen")
         one, two = self.start(*words), self.start(*words)
@@ -469,7 +469,7 @@ class SeveralProcesses(UniqTest):
         self.assertEqual(self.uniq(*words, "-d", stdin=b"a\nc\nkey 13\n"), [b"a", b"c", b"key 13"])
         self.assertEqual([self.finish(one), self.finish(two)], [[], []])
 
-    def test_removed_while_in_use(self):
+    def test_generation_removed_during_the_run_is_reported(self):
         """Users must end all processes before they remove the files. A process detects the removal at the end."""
         words = options(2, 10, "--filter", "seen")
         one = self.start(*words)
@@ -481,7 +481,7 @@ class SeveralProcesses(UniqTest):
         self.check_message("bfuniq", errors, "seen was removed or replaced during the run")
         self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"a", b"b"])
 
-    def test_rotating_at_the_same_time(self):
+    def test_concurrent_rotation_prints_every_line(self):
         """Every line is printed, at most once by each process, and no files are left behind."""
         every, count = 2000, 10_000 if SANITIZED else 40_000
         words = options(4, every, "--filter", "seen")
@@ -496,7 +496,7 @@ class SeveralProcesses(UniqTest):
         numbers = sorted(self.of_series("seen" + end, "layer") for end in self.layers())
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 4)))
 
-    def test_what_is_within_the_periods_is_printed_by_exactly_one(self):
+    def test_line_within_the_window_is_printed_by_exactly_one_process(self):
         """Generations rotate during the race, but no key is old enough to be forgotten."""
         count = 5000 if SANITIZED else 20_000
         words = options(20, count // 10, "--filter", "seen")
@@ -511,7 +511,7 @@ class SeveralProcesses(UniqTest):
         self.assertGreater(len(self.layers()), 10)
 
     @needs(*UNPRIVILEGED)
-    def test_a_generation_that_cannot_be_made_loses_no_line(self):
+    def test_failed_new_generation_loses_no_line(self):
         words, keys = options(3, 3, "--filter", "seen"), numbered(20)
         self.uniq(*words, stdin=lines(*keys[:7]))
         for threads in 1, 4:
@@ -531,8 +531,8 @@ class SeveralProcesses(UniqTest):
                 shutil.rmtree(self.folder / "kept")
         self.assertEqual(self.uniq(*words, stdin=lines(*keys[7:12])), keys[9:12])
 
-    def test_names_in_the_folder(self):
-        """Only generations may exist. A process may open or close them while the others replace them."""
+    def test_only_the_expected_files_are_created(self):
+        """Only generations may exist. A process may open or close them while other processes replace them."""
         words = options(2, 50, "--filter", "seen")
         for _ in range(6):
             processes = [self.start(*words) for _ in range(3)]

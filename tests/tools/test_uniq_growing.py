@@ -24,7 +24,7 @@ def mixed(count, different, seed=1):
 
 
 class InMemory(UniqTest):
-    def test_from_one_line_to_many(self):
+    def test_filter_grows_from_any_capacity(self):
         keys = mixed(2 * COUNT, COUNT)
         for first in 1, 100, COUNT // 3:
             for layout in "blocked", "classic":
@@ -32,7 +32,7 @@ class InMemory(UniqTest):
                 self.assertEqual(self.uniq(*words, stdin=lines(*keys)), first_ones(keys))
                 self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), repeated_ones(keys))
 
-    def test_no_more_lines_are_lost_than_promised(self):
+    def test_growing_filter_keeps_the_rate(self):
         """All layers together keep the rate, however small the first layer was."""
         keys = numbered(COUNT)
         for rate in 0.001, 0.05:
@@ -43,7 +43,7 @@ class InMemory(UniqTest):
                 self.assertTrue(rate * COUNT / 100 < lost < rate * COUNT, (rate, first, lost))
         self.assertLess(COUNT - len(self.uniq(stdin=lines(*keys))), 5 + COUNT / 5000)
 
-    def test_the_same_lines_however_many_threads_there_are(self):
+    def test_output_does_not_depend_on_threads(self):
         """False positives are the same too."""
         keys = mixed(4 * COUNT, COUNT)
         for mode in [], ["-d"], ["-c"]:
@@ -51,13 +51,13 @@ class InMemory(UniqTest):
                        for threads in (1, 2, 5)}
             self.assertEqual(len(outputs), 1)
 
-    def test_nothing_is_said_of_it(self):
+    def test_growth_prints_no_warning(self):
         """A fixed filter would warn, since the lines exceed its capacity."""
         for words in [], ["--filter", "seen"]:
             self.output("bfuniq", "-c", "-n", 10, *words, stdin=lines(*numbered(1000)), says=b"")
 
     @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
-    def test_memory_that_is_not_there(self):
+    def test_lack_of_memory_ends_the_run_after_complete_lines(self):
         """It stops before the next line, and every line it took is printed."""
         little = ["sh", "-c", 'ulimit -v 24576 && exec "$@"', "sh"]
         keys = numbered(2_200_000)  # twelve layers, the last as large as all layers before
@@ -74,7 +74,7 @@ class InMemory(UniqTest):
 class InFiles(UniqTest):
     WORDS = ["--filter", "seen", "-n", "100", *RATE]
 
-    def test_over_several_runs(self):
+    def test_file_grows_over_several_runs(self):
         keys = mixed(40_000, 20_000)
         printed = []
         for start in range(0, len(keys), 5000):
@@ -87,7 +87,7 @@ class InFiles(UniqTest):
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*keys)), [])
         self.assertEqual(self.query("seen", stdin=lines(*keys[:100], "absent")), keys[:100])
 
-    def test_each_line_is_printed_by_exactly_one(self):
+    def test_each_line_is_printed_by_exactly_one_process(self):
         """Three processes grow the filter, first with the same order of keys, then each with its own order."""
         for number, order in enumerate(["equal", "mixed", "equal"]):
             keys = [b"%d/%d" % (number, i) for i in range(COUNT)]
@@ -102,7 +102,7 @@ class InFiles(UniqTest):
             self.assertEqual(set(printed), set(keys))
         self.assertGreater(len(self.layers()), 9)
 
-    def test_what_one_has_seen_in_a_new_layer_is_repeated_for_the_other(self):
+    def test_line_seen_in_a_new_layer_is_repeated_for_the_other_process(self):
         one, two = self.start(*self.WORDS), self.start(*self.WORDS)
         keys = numbered(1000)
         for i in range(0, 1000, 50):
@@ -112,7 +112,7 @@ class InFiles(UniqTest):
         self.assertEqual([self.finish(one), self.finish(two)], [[], []])
         self.assertGreater(len(self.layers()), 3)
 
-    def test_three_make_it_and_grow_it_at_once(self):
+    def test_concurrent_processes_create_and_grow_one_file(self):
         for i in range(10):
             processes = [self.start("--filter", f"seen {i}", "-n", "1", *RATE) for _ in range(3)]
             for process in processes:
@@ -120,7 +120,7 @@ class InFiles(UniqTest):
             outputs = [self.finish(process) for process in processes]
             self.assertEqual(sorted(sum(outputs, [])), sorted(numbered(20)))
 
-    def test_kills_while_it_grows(self):
+    def test_killed_runs_print_no_line_twice(self):
         """No line is printed twice, and only lines that were being printed are missing."""
         keys = numbered(COUNT * 4)
         self.write("keys", lines(*keys))
@@ -145,7 +145,7 @@ class InFiles(UniqTest):
         self.assertGreater(len(printed), len(keys) - 1024 * kills - 1)
         self.assertEqual(self.uniq(*self.WORDS, "-q", "keys"), [])
 
-    def test_one_that_is_fixed_stays_so(self):
+    def test_fixed_filter_does_not_grow(self):
         """Another program may have made it."""
         self.create_live("-n", 1000)
         self.uniq("--fixed", "--filter", "fixed", "-n", 1000, "-p", 1e-9, stdin=b"a\n")
@@ -157,7 +157,7 @@ class InFiles(UniqTest):
             self.assertEqual(self.layers(name), [""])
             self.uniq("-q", "--fixed", "--overfull", "--filter", name, stdin=lines(*numbered(5000)))
 
-    def test_one_that_bfcreate_made_to_grow(self):
+    def test_growing_filter_of_bfcreate_grows(self):
         self.create_live("--grow", "-n", 100, "-p", 0.01, name="seen")
         self.assertGreater(len(self.uniq("--filter", "seen", stdin=lines(*numbered(2000)))), 1990)
         self.assertEqual(self.layers(), ["", ".1", ".2", ".3", ".4"])
@@ -174,7 +174,7 @@ class Trouble(UniqTest):
         return int(re.search(rb"after (\d+) lines?: ", result.stderr)[1]), result
 
     @needs(*NAMESPACE)
-    def test_a_full_disk(self):
+    def test_full_disk_marks_only_printed_lines(self):
         """Only printed lines are marked as seen. Once the disk has more room, bfuniq continues."""
         keys = numbered(100_000)  # with a sanitizer too, since fewer keys would fit
         self.write("keys", lines(*keys))
@@ -189,7 +189,7 @@ class Trouble(UniqTest):
         self.assertEqual(self.read("printed"), lines(*keys))
 
     @needs(*UNPRIVILEGED)
-    def test_a_folder_that_cannot_be_written(self):
+    def test_read_only_folder_is_an_error(self):
         """In the middle of a batch too, and in every mode."""
         keys = numbered(3000)
         for threads in 1, 4:
@@ -209,7 +209,7 @@ class Trouble(UniqTest):
                 for end in self.layers():
                     (self.folder / f"seen{end}").unlink()
 
-    def test_layers_that_are_missing_or_foreign(self):
+    def test_missing_or_foreign_layers_are_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(2000)))
         self.uniq("--filter", "other", *self.WORDS[2:], stdin=lines(*numbered(2000)))
         self.create_live("-n", 10)
@@ -230,7 +230,7 @@ class Trouble(UniqTest):
             if end != "":
                 self.trouble("bfuniq", "--filter", name, stdin=b"key 1\n", names=[name, "use the first file: seen"])
 
-    def test_something_in_the_way_of_the_next_one(self):
+    def test_existing_file_with_the_name_of_the_next_layer_is_an_error(self):
         keys = numbered(500)
         process = self.start(*self.WORDS)
         self.take_turn(process, *keys[:50])
@@ -242,13 +242,13 @@ class Trouble(UniqTest):
         (self.folder / "seen.1").unlink()
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*keys)), keys[100:])
 
-    def test_a_name_that_another_one_will_need(self):
+    def test_name_of_a_future_layer_is_refused(self):
         self.output("bfuniq", "--filter", "seen", stdin=b"a\n")
         self.assertEqual(self.trouble("bfuniq", "--filter", "seen.3", stdin=b"b\n"),
                          "bfuniq: cannot make seen.3: the series seen needs that name for a layer (choose another name)\n")
         self.assertEqual(self.output("bfuniq", "--filter", "seen.x", stdin=b"a\n"), b"a\n")
 
-    def test_layers_that_go_away_in_use(self):
+    def test_layers_removed_during_the_run_are_reported(self):
         """Detected at the end, or when the next layer is to be made."""
         for gone in "seen", "seen.1", "seen.2":
             process = self.start(*self.WORDS)
@@ -260,7 +260,7 @@ class Trouble(UniqTest):
             for end in self.layers():
                 (self.folder / f"seen{end}").unlink()
 
-    def test_contradictions(self):
+    def test_contradictory_options_are_refused(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(500)))
         for words, says in ((["-n", 300], "-n 100, not 300"), (["-p", 0.1], "-p 1e-09, not 0.1"),
                             (["-l", "blocked"], "-l classic, not blocked"), (["-s", 1], "-s 0, not 1"),
@@ -269,7 +269,7 @@ class Trouble(UniqTest):
                          changes=True)
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*numbered(501))), [b"key 500"])
 
-    def test_stopped_by_a_signal(self):
+    def test_signal_leaves_clean_layers(self):
         process = self.start(*self.WORDS)
         self.take_turn(process, *numbered(500))
         process.terminate()
@@ -277,8 +277,8 @@ class Trouble(UniqTest):
         for end in self.layers():
             self.check_closed("seen" + end)
 
-    def test_the_layers_need_no_rights_of_their_own(self):
-        """They have the permissions of the first file, whatever the umask is."""
+    def test_layers_get_the_permissions_of_the_first_file(self):
+        """They have the permissions of the first file, and not those of the umask."""
         self.uniq(*self.WORDS)
         (self.folder / "seen").chmod(0o662)
         self.uniq(*self.WORDS, stdin=lines(*numbered(500)))

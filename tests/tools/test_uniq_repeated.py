@@ -17,7 +17,7 @@ def mixed(count):
 
 
 class Repeated(UniqTest):
-    def test_the_lines_that_are_not_printed(self):
+    def test_repeated_lines_are_written_to_the_file(self):
         keys = mixed(60_000)
         first, others = lines(*first_ones(keys)), lines(*repeated_ones(keys))
         self.assertGreater(len(others), 100_000)
@@ -29,7 +29,7 @@ class Repeated(UniqTest):
                                          stdin=lines(*keys[:3], *keys[:2])), b"5 lines, 3 new, 2 repeated\n")
             self.assertEqual(self.read("again"), lines(*keys[:2]))
 
-    def test_forms(self):
+    def test_all_input_forms_are_written(self):
         for options, stdin, others in (
                 (["-0"], b"a\nb\0\0c\0a\nb\0\0d", b"a\nb\0\0"), (["-x3"], b"abcdefabcab\n", b"abc"),
                 (["--crlf"], b"a\r\nb\na\nb\r\nc\r\r\nc\r", b"a\nb\r\n"), ([], b"a\nb\na", b"a\n"),
@@ -42,13 +42,13 @@ class Repeated(UniqTest):
                     says=b"bfuniq: 1 line without the field was left out\n")
         self.assertEqual(self.read("again"), b"d\tb\n")
 
-    def test_a_header_of_several_inputs_comes_once(self):
+    def test_header_of_several_inputs_is_written_once(self):
         self.write("one", b"h\na\n")
         self.write("two", b"h\na\n")
         self.assertEqual(self.output("bfuniq", "--header", "--repeated-to", "again", "one", "two"), b"h\na\n")
         self.assertEqual(self.read("again"), b"h\na\n")
 
-    def test_it_is_written_as_lines_come(self):
+    def test_repeated_lines_are_written_as_they_arrive(self):
         process = self.start("--repeated-to", "again")
         self.take_turn(process, b"a")
         process.stdin.write(b"a\nb\n")
@@ -57,7 +57,7 @@ class Repeated(UniqTest):
         self.until(lambda: self.read("again") == b"a\n")
         self.assertEqual(self.finish(process), [])
 
-    def test_a_pipe(self):
+    def test_repeated_lines_can_go_to_a_pipe(self):
         os.mkfifo(self.folder / "pipe")
         process = self.start("--repeated-to", "pipe")
         with open(self.folder / "pipe", "rb") as pipe:
@@ -66,7 +66,7 @@ class Repeated(UniqTest):
             self.assertEqual(pipe.read(), b"a\n")
         self.assertEqual(process.wait(), 0)
 
-    def test_over_generations_and_runs(self):
+    def test_repeated_lines_are_written_over_generations_and_runs(self):
         again = ["--repeated-to", "again", "--filter", "seen"]
         self.output("bfuniq", *again, stdin=b"a\nb\n")
         self.assertEqual(self.read("again"), b"")
@@ -79,7 +79,7 @@ class Repeated(UniqTest):
 
 
 class Stats(UniqTest):
-    def test_on_standard_error_beside_lines(self):
+    def test_stats_go_to_standard_error(self):
         for options, says in ([], b""), (["-q"], b""), (["-d"], b"a\n"):
             self.assertEqual(self.output("bfuniq", "--stats", *options, stdin=b"a\nb\na\n",
                                          says=b"bfuniq: 3 lines, 2 new, 1 repeated (about 0 of them new, by the"
@@ -87,7 +87,7 @@ class Stats(UniqTest):
         self.assertEqual(self.output("bfuniq", "-c0", "--stats", stdin=b"a", says=b"bfuniq: 1 key, 1 new, 0"
                                      b" repeated\n"), b"1 key, 1 new, 0 repeated\n")
 
-    def test_before_a_missing_field_ends_it(self):
+    def test_stats_are_printed_before_an_error(self):
         keys = numbered(30_000, "k\t")
         self.write("bad", lines(*keys, *keys[:10], b"nothing", *keys))
         sums = b"30010 lines, 30000 new, 10 repeated\n"
@@ -100,7 +100,7 @@ class Stats(UniqTest):
                 self.assertTrue(result.stderr.startswith(says + b"bfuniq: bad: line 30011 has no field 2 ("))
                 self.assertEqual(self.read("again"), lines(*keys[:10]))
 
-    def test_how_many_new_lines_were_dropped_is_estimated(self):
+    def test_stats_estimate_the_new_lines_dropped(self):
         """All lines are different, so each repeated one is a false positive."""
         keys = 60_000
         data = lines(*numbered(keys))
@@ -118,7 +118,7 @@ class Stats(UniqTest):
                 self.assertGreater(repeated, 200)
                 self.assertLess(abs(about - repeated), 6 * repeated ** 0.5 + repeated / 10, says)
 
-    def test_after_a_signal(self):
+    def test_stats_are_printed_after_a_signal(self):
         process = self.start("--stats")
         self.take_turn(process, b"a")
         process.terminate()
@@ -127,7 +127,7 @@ class Stats(UniqTest):
 
 class Trouble(UniqTest):
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
-    def test_a_full_disk(self):
+    def test_full_disk_is_an_error(self):
         for words in ["-j1"], ["-j4"]:
             self.assertEqual(self.output("bfuniq", *words, "--repeated-to", "/dev/full", stdin=b"a\nb\n"),
                              b"a\nb\n")
@@ -138,7 +138,7 @@ class Trouble(UniqTest):
                     says=message.encode())
         self.check_closed()
 
-    def test_a_reader_that_goes_away(self):
+    def test_closed_pipe_ends_the_run(self):
         os.mkfifo(self.folder / "pipe")
         reader = threading.Thread(target=lambda: open(self.folder / "pipe", "rb").close())
         reader.start()
@@ -148,7 +148,7 @@ class Trouble(UniqTest):
         self.assertEqual((process.returncode, out, message),
                          (2, b"a\n", b"bfuniq: cannot write repeated lines to pipe: Broken pipe\n"))
 
-    def test_files_that_are_in_use(self):
+    def test_file_in_use_is_refused(self):
         self.write("keys", lines(*numbered(10)))
         os.link(self.folder / "keys", self.folder / "link")
         self.create("keys", name="sealed")
@@ -179,7 +179,7 @@ class Trouble(UniqTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"cannot write two outputs to one file", result.stderr)
 
-    def test_a_run_that_reads_no_line_leaves_the_file_as_it_was(self):
+    def test_run_without_lines_leaves_the_file_unchanged(self):
         self.write("list", b"a\nb\na\n")
         self.write("packed", gzip.compress(b"a\n"))
         self.write("old", b"precious\n")

@@ -25,7 +25,7 @@ class Stopped(UniqTest):
         self.assertEqual((process.returncode, errors), (-number, b""))
         return out
 
-    def test_while_it_waits(self):
+    def test_signal_ends_a_waiting_run_with_a_clean_file(self):
         for number in SIGNALS:
             for words in ["--filter", f"seen {number}", "-n", "1000"], ["-n", "1000"]:
                 process = self.start(*words)
@@ -36,7 +36,7 @@ class Stopped(UniqTest):
             self.assertEqual(self.uniq("--filter", f"seen {number}", stdin=lines(
                 "a", "b", "a part of a line")), [b"a part of a line"])
 
-    def test_while_it_works(self):
+    def test_interrupted_runs_print_each_line_once(self):
         """The lines printed before and in the next run are all lines, each once."""
         keys = numbered(COUNT)
         self.write("keys", lines(*keys))
@@ -60,26 +60,26 @@ class Stopped(UniqTest):
         self.assertEqual(len(printed), COUNT)
         self.assertEqual(sorted(printed), sorted(keys))
 
-    def test_between_two_files(self):
+    def test_signal_between_two_inputs_skips_the_second(self):
         """The next input is not begun."""
         self.write("one", b"a\n")
         process = self.start("-", "one")
         self.take_turn(process, b"b")
         self.assertEqual(self.stop(process, signal.SIGINT), b"")
 
-    def test_counts_so_far(self):
+    def test_signal_prints_the_counts_so_far(self):
         process = self.start("-c")
         self.write_to(process, b"a\na\n")
         self.assertEqual(self.stop(process, signal.SIGINT), b"2 lines, 1 new, 1 repeated\n")
 
-    def test_generations(self):
+    def test_signal_leaves_clean_generations(self):
         process = self.start("--filter", "seen", "--generations", "2", "--every", "5")
         self.take_turn(process, *numbered(8))
         self.stop(process, signal.SIGTERM)
         for name in "seen", "seen.1":
             self.check_closed(name)
 
-    def test_signals_that_are_ignored_stay_so(self):
+    def test_ignored_signals_stay_ignored(self):
         process = self.start(*FILTER, preexec_fn=lambda: signal.signal(signal.SIGHUP,
                                                                        signal.SIG_IGN))
         self.take_turn(process, b"a")
@@ -107,7 +107,7 @@ class Stopped(UniqTest):
 
 
 class Reader(UniqTest):
-    def test_ctrl_c_on_a_pipeline(self):
+    def test_sigint_on_a_pipeline_leaves_a_clean_file(self):
         """The signal kills the reader too, so SIGPIPE comes second, while lines are being written."""
         self.write("keys", lines(*numbered(100_000)))
         process = self.start(*FILTER, "keys", stdin=subprocess.DEVNULL)
@@ -128,20 +128,20 @@ class Reader(UniqTest):
         process.stdout.close()
         return process.wait(TIMEOUT), process.stderr.read()
 
-    def test_reader_that_goes_away(self):
+    def test_closed_pipe_leaves_a_clean_file(self):
         self.assertEqual(self.go_away(), (-signal.SIGPIPE, b""))
         self.check_closed()
         again = self.uniq(*FILTER, "keys")
         self.assertTrue(0 < len(again) < COUNT)
         self.assertEqual(again, numbered(COUNT)[-len(again):])
 
-    def test_where_sigpipe_is_ignored(self):
+    def test_closed_pipe_is_an_error_if_sigpipe_is_ignored(self):
         status, message = self.go_away(restore_signals=False)
         self.assertEqual(status, 2)
         self.check_message("bfuniq", message, "standard output", "Broken pipe")
         self.check_closed()
 
-    def test_full_disk_leaves_the_filter_in_order(self):
+    def test_full_disk_leaves_a_clean_file(self):
         self.write("keys", lines(*numbered(COUNT)))
         with open("/dev/full", "wb") as full:
             result = self.run_tool("bfuniq", *FILTER, "keys", stdout=full)
@@ -161,16 +161,16 @@ class Progress(UniqTest):
         self.assertEqual(result.returncode, 0)
         return screen.text
 
-    def test_progress(self):
+    def test_progress_is_shown_and_erased(self):
         seen = self.seen_on_terminal(*EXACT[:2], "-n", "1M")
         self.assertIn(b"M keys", seen)
         self.assertEqual(seen.split(b"\r")[-1], b"")
 
-    def test_none_where_the_lines_go(self):
+    def test_progress_is_not_shown_if_lines_go_to_the_terminal(self):
         self.assertEqual(self.seen_on_terminal(*EXACT[:2], "-n", "1M", stdout=None),
                          lines(*numbered(COUNT)))
 
-    def test_quiet(self):
+    def test_quiet_shows_nothing(self):
         self.assertEqual(self.seen_on_terminal("-q", "--fixed", "--overfull", "-n", "100"), b"")
 
 

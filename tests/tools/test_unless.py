@@ -33,7 +33,7 @@ class Confirm(ToolTest):
     def confirmed(self, *words, **options):
         return self.output("bfquery", "--confirm", "keys", *words, **options)
 
-    def test_no_false_positive_is_printed_and_the_order_is_that_of_the_input(self):
+    def test_confirm_prints_only_true_matches_in_order(self):
         self.assertGreater(len(self.query("filter", "mixed")), 2400)
         for words in ["-j1"], ["-j4"]:
             self.assertEqual(self.confirmed(*words, "filter", "mixed", "mixed"), 2 * lines(*self.keys))
@@ -57,7 +57,7 @@ class Confirm(ToolTest):
         self.write("mixed", lines(*many, *numbered(9000, "absent ")))
         self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
 
-    def test_a_list_that_lacks_keys_of_the_filter_is_an_error(self):
+    def test_incomplete_confirm_list_is_an_error(self):
         """Otherwise a true match would look like a false positive."""
         self.create("-q", "-p", 1e-9, "keys", name="exact")
         for more in b"", lines(b"of another list"):
@@ -90,7 +90,7 @@ class Answers(UnlessTest):
             self.assertEqual(self.output("bfquery", *words, "-c", "--unless=list", "filter",
                                          stdin=lines(*mixed)), b"40\n")
 
-    def test_status(self):
+    def test_exit_status_shows_whether_a_key_matched(self):
         for words, keys, status in (([], IN[10:20], 1), ([], IN[9:11], 0), ([], OUT, 1),
                                     (["-v"], OUT[10:20], 1), (["-v"], OUT[9:11], 0)):
             for quiet in [], ["-q"]:
@@ -100,14 +100,14 @@ class Answers(UnlessTest):
         self.assertEqual(self.output("bfquery", "-c", "--unless", "list", "filter", status=1,
                                      stdin=lines(*IN[10:20])), b"0\n")
 
-    def test_several_lists(self):
+    def test_several_lists_are_excluded(self):
         self.write("more", lines(*IN[:10]))
         self.write("empty", b"")
         self.assertEqual(self.query("--unless", "list", "filter", "--unless", "more", "--unless",
                                     "empty", stdin=lines(*IN)), IN[20:])
         self.assertEqual(self.query("--unless", "empty", "filter", stdin=lines(*IN)), IN)
 
-    def test_only_what_is_equal_to_the_last_byte(self):
+    def test_only_equal_keys_are_excluded(self):
         keys = [b"", b"a", b"a\0", b"a\0b", b"A", b"a ", b"\xff", b"x" * 2**20, b"x" * (2**20 + 1),
                 b"x" * (2**20 - 1) + b"y", b"key", b"keys"]
         self.create("-q", stdin=lines(*keys), name="filter")
@@ -118,7 +118,7 @@ class Answers(UnlessTest):
         self.write("list", lines(*keys))
         self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys), status=1), [])
 
-    def test_keys_of_one_digest(self):
+    def test_keys_with_equal_digests_are_distinguished(self):
         """The hash cannot distinguish two keys, but the list can."""
         def key(low, high):
             k64 = craft.spec_reader.k64
@@ -134,7 +134,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.output("bfquery", "-x16", "--unless", "list", "filter",
                                      stdin=one + other), other)
 
-    def test_known_false_positives_of_a_black_list(self):
+    def test_known_false_positives_can_be_excluded(self):
         bad, good = numbered(2000, "bad "), numbered(4000, "good ")
         self.create("-q", "-p", 0.05, stdin=lines(*bad), name="bad.bloom")
         self.write("false", self.output("bfquery", "bad.bloom", stdin=lines(*good)))
@@ -142,7 +142,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.query("--unless", "false", "bad.bloom", stdin=lines(*bad, *good)),
                          bad)
 
-    def test_long_lists(self):
+    def test_long_lists_are_read(self):
         count = 10_000 if SANITIZED else 200_000
         keys = numbered(count)
         parts = [b"", b"k", b"ke", b"key", b"key "]
@@ -151,7 +151,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys, *parts)),
                          keys[1::2] + parts)
 
-    def test_forms_of_keys(self):
+    def test_lists_have_the_input_form_of_the_keys(self):
         self.write("filter", file_form("classic", 8000, 9, [b"a\nb", b"", b"c"]))
         self.write("list", b"\0c")
         self.assertEqual(self.output("bfquery", "-0", "--unless", "list", "filter",
@@ -162,7 +162,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.output("bfquery", "-x4", "--unless", "list", "filter",
                                      stdin=b"".join(records)), b"".join(records[:5]))
 
-    def test_crlf_cuts_the_list_too(self):
+    def test_crlf_applies_to_the_list(self):
         self.write("list", b"key 1\r\nkey 2\nkey 3\r\r\n")
         asked = b"key 1\nkey 2\r\nkey 3\r\nkey 4\r\n"
         self.assertEqual(self.output("bfquery", "--crlf", "--unless", "list", "filter",
@@ -170,7 +170,7 @@ class Answers(UnlessTest):
         self.assertEqual(self.query("--unless", "list", "filter", stdin=b"key 1\nkey 2\n"),
                          [b"key 1"])
 
-    def test_standard_input(self):
+    def test_list_can_be_standard_input(self):
         self.write("keys", lines(*IN))
         self.assertEqual(self.query("--unless", "-", "filter", "keys", stdin=lines(*IN[1:])),
                          IN[:1])
@@ -179,7 +179,7 @@ class Answers(UnlessTest):
             self.assertIn("--help", message)
 
     @unittest.skipUnless(os.path.exists("/dev/stdin"), "it has other names in /proc")
-    def test_one_pipe_is_not_both(self):
+    def test_pipe_as_both_list_and_input_is_refused(self):
         """Also under another name: the list would take the whole input, and no key would be left to look up."""
         for words in (["--unless", "/dev/stdin", "filter"], ["--unless", "/dev/stdin", "filter", "-"],
                       ["--unless", "-", "filter", "/dev/stdin"],
@@ -191,7 +191,7 @@ class Answers(UnlessTest):
 
 
 class Trouble(UnlessTest):
-    def test_a_list_that_cannot_be_read(self):
+    def test_unreadable_list_is_an_error(self):
         """It must not count as empty, so nothing is printed."""
         (self.folder / "folder").mkdir()
         for name in "no-such-list", "folder", "":
@@ -203,10 +203,10 @@ class Trouble(UnlessTest):
                                names=["records"])
         self.assertIn("2 of 4 bytes", message)
 
-    def test_no_value(self):
+    def test_unless_needs_a_value(self):
         self.assertIn("--unless needs a value", self.trouble("bfquery", "filter", "--unless"))
 
-    def test_inputs_that_cannot_be_read_do_not_stop_the_others(self):
+    def test_unreadable_inputs_do_not_stop_the_others(self):
         self.write("good", lines(IN[0], IN[10]))
         self.trouble("bfquery", "--unless", "list", "filter", "nothing", "good", names=["nothing"],
                      out=lines(IN[0]))

@@ -25,7 +25,7 @@ bloomfile_filter *opened(const char *path, unsigned flags);
 void add_digests_of(bloomfile_filter *f, uint64_t from, uint64_t to);
 bool has_numbers(const bloomfile_filter *f, uint64_t from, uint64_t to);
 
-/* The flaw_of_ functions return what is wrong, or NULL. This one takes a healthy handle; */
+/* The flaw_of_ functions return the flaw, or NULL. This one takes a healthy handle; */
 const char *flaw_of_sound(const bloomfile_filter *f);
 
 /* bloomfile_sync() and bloomfile_seal() with the watermark in force. */

@@ -622,7 +622,7 @@ ALONE(temporary_file_overwritten_with_equal_digests_fails_the_build)
     assert_int_equal(entries_in_dir(), 0);
 }
 
-/* Some digests are in the file, others in partitions in the remaining memory. */
+/* Some digests are in the file, and the rest in partitions in the remaining memory. */
 ALONE(unreadable_temporary_file_next_to_partitions_fails_the_count)
 {
     enum {

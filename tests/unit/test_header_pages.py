@@ -61,7 +61,7 @@ def paragraphs_cpp(header):
 
 
 class HeaderPages(unittest.TestCase):
-    def test_every_comment_is_there_word_for_word(self):
+    def test_every_comment_is_on_the_page_word_for_word(self):
         """A shortened name, such as _EHASH after another name, is a pattern for the full name."""
         for header in HEADERS + CPP:
             said = " ".join(words(re.sub(r"(?<=[a-z_])\(\d\)", "", page(header)))).lower()
@@ -81,7 +81,7 @@ class HeaderPages(unittest.TestCase):
                 self.assertIn(f" {name}({arguments or 'void'});", synopsis, header.name)
             self.assertEqual(len(re.findall(r"\);", synopsis)), len(found), header.name)
 
-    def test_no_two_numbers_can_change_places_unnoticed(self):
+    def test_neighbouring_parameters_are_never_both_unsigned(self):
         """Unsigned parameters are not neighbours in stable headers."""
         number = r"(?:unsigned|u?int\d+_t|size_t|bloomfile_digest) \w+"
         for header in HEADERS:
@@ -104,11 +104,11 @@ class HeaderPages(unittest.TestCase):
         self.assertEqual(links["bloomfile"], "bloomfile.h")
         self.assertEqual(links["bloomfile_params"], "bloomfile_build.h")
 
-    def test_nothing_is_wider_than_a_terminal(self):
+    def test_pages_fit_a_terminal(self):
         for header in HEADERS + CPP:
             self.assertEqual([line for line in page(header).splitlines() if len(line) > 78], [])
 
-    def test_what_leads_to_another_page_finds_it(self):
+    def test_references_lead_to_existing_pages(self):
         known = {f"{name} 3" for line in LINKS.read_text().splitlines() for name in line.split()}
         known |= {f"{header.name} 3" for header in HEADERS + CPP}
         known |= {f"{path.stem} {path.suffix[1:]}" for path in MAN.glob("*.[15]")}
@@ -116,11 +116,11 @@ class HeaderPages(unittest.TestCase):
             for name in re.findall(r"^\.Xr \W?\s?(\S+ \d)", (PAGES / f"{header.name}.3").read_text(), re.M):
                 self.assertIn(name, known, header.name)
 
-    def test_no_source_shines_through(self):
+    def test_pages_contain_no_source_code(self):
         for header in HEADERS + CPP:
             self.assertNotRegex(page(header), r"static_assert|enable_if|BLOOMFILE_CPP_|noexcept|/\*|\*/|BLOOMFILE_API \w+ [*]?\w+\(|__attribute__|^ *\* ")
 
-    def test_they_are_clean(self):
+    def test_pages_pass_mandoc_lint(self):
         for path in [*(PAGES / f"{header.name}.3" for header in HEADERS + CPP), MAN / "bloomfile.5"]:
             result = run("mandoc", "-T", "lint", "-W", "warning", path)
             self.assertEqual((result.returncode, result.stdout), (0, ""))

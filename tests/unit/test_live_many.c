@@ -160,7 +160,7 @@ TEST_IN_DIR(every_key_is_new_to_at_least_one_adder)
 }
 
 /* L7. */
-TEST_IN_DIR(every_key_is_new_to_exactly_one_of_exact_adders)
+TEST_IN_DIR(every_key_is_new_to_exactly_one_exact_adder)
 {
     for (size_t i = 0; i < ROWS(groups); i++) {
         atomic_uchar *adders = shared_memory(SAME);

@@ -33,19 +33,19 @@ def has(body, operations):
 
 
 class Orders(unittest.TestCase):
-    def test_the_models_of_memory(self):
+    def test_models_agree_with_known_litmus_tests(self):
         self.assertGreater(weak.known(), 100)
 
-    def test_nothing_forbidden_happens(self):
+    def test_no_model_allows_a_forbidden_outcome(self):
         for test in weak.TESTS:
             self.assertEqual(weak.judge(test, None)[2], [], test.__name__)
 
-    def test_each_order_is_needed(self):
+    def test_each_weaker_order_allows_a_forbidden_outcome(self):
         for test in weak.TESTS:
             for step in test.weakened:
                 self.assertTrue(weak.judge(test, step)[2], f"{test.__name__}: {step}")
 
-    def test_the_code_has_them(self):
+    def test_code_uses_the_modelled_orders(self):
         bodies = functions()
         for test in weak.TESTS:
             for name, *operations in test.code:
@@ -53,7 +53,7 @@ class Orders(unittest.TestCase):
                 self.assertTrue(any(has(body, operations) for body in bodies[name]),
                                 f"{test.__name__}: {name}() lacks {' ... '.join(operations)}")
 
-    def test_a_weaker_order_is_found(self):
+    def test_weaker_order_in_the_code_is_detected(self):
         body = "if (atomic_load_explicit(&g->distrust, memory_order_acquire)) f();"
         operations = "atomic_load_explicit(", "distrust", "memory_order_acquire"
         self.assertTrue(has(body, operations))

@@ -92,7 +92,7 @@ static void assert_same_body(const char *a, const char *b)
 
 static const char *const abc[] = { "a", "b", "c", NULL };
 
-TEST(a_union_is_one_build_of_all_keys_at_the_common_size)
+TEST(union_equals_one_build_of_all_keys_at_the_common_size)
 {
     static const uint64_t sizes[][4] = {
         { 1, 1, 1, 1 },

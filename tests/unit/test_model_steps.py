@@ -27,17 +27,17 @@ def switches(name):
 
 
 class Steps(unittest.TestCase):
-    def test_model_and_code_have_the_same(self):
+    def test_model_and_code_have_the_same_steps(self):
         modelled, coded = steps("doc/model", "*.pml"), steps("lib", "*.c", "*.h")
         self.assertEqual(sorted(modelled - coded), [], "not in lib/")
         self.assertEqual(sorted(coded - modelled), [], "not in doc/model/")
         self.assertGreater(len(coded), 40)
 
-    def test_each_is_left_out_by_the_campaign(self):
+    def test_campaign_leaves_out_each_step(self):
         removed = {without for *_, without in model.cases() if without}
         self.assertEqual(switches("WITHOUT") | switches("BUG") - {"BUG_SUCCEEDED"}, removed)
 
-    def test_what_is_left_out_is_a_step(self):
+    def test_each_switch_of_the_model_is_a_step(self):
         modelled = steps("doc/model", "*.pml")
         for switch in switches("WITHOUT"):
             self.assertIn(switch[8:].replace("_", " ").lower(), modelled)

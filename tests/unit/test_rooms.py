@@ -162,7 +162,7 @@ class Rooms(unittest.TestCase):
                     self.assertIn(other, allowed(room), f"{path.relative_to(ROOT)} includes {other}/")
         self.assertGreater(arrows, 50)
 
-    def test_rooms_form_no_circle(self):
+    def test_dependencies_of_rooms_form_no_circle(self):
         below = {room: allowed(room) for room in self.rooms()}
         while below:
             leaves = [room for room, others in below.items() if not others & below.keys()]
@@ -170,10 +170,10 @@ class Rooms(unittest.TestCase):
             for room in leaves:
                 del below[room]
 
-    def test_files_of_lib_form_no_circle(self):
+    def test_includes_in_lib_form_no_circle(self):
         self.assertEqual(circle(LIB), [])
 
-    def test_files_of_tools_bench_and_bindings_form_no_circle(self):
+    def test_includes_in_tools_bench_and_bindings_form_no_circle(self):
         self.assertEqual([found for name in ("tools", "bench", "bindings") for found in circle(ROOT / name)], [])
 
     def test_no_tool_includes_another(self):
@@ -214,7 +214,7 @@ class Rooms(unittest.TestCase):
                                      'with a line "budget: why" in the message of the commit')
 
     @unittest.skipUnless((ROOT / ".git").exists() and shutil.which("git"), "needs the history")
-    def test_a_budget_rises_only_with_a_reason(self):
+    def test_raised_budget_needs_a_reason(self):
         name = "tests/rooms.budget"
         changes = git("log", "-20", "--format=%H", "--", name).split()
         for commit in changes:
@@ -233,12 +233,12 @@ class Rooms(unittest.TestCase):
         for readme in [*LIB.rglob("README.md"), *(ROOT / "tools").rglob("README.md")]:
             self.assertLessEqual(len(readme.read_text(encoding="utf-8").splitlines()), 20, readme)
 
-    def test_every_source_says_what_it_is(self):
+    def test_every_source_begins_with_a_description(self):
         for path in sources(LIB) + sources(ROOT / "tools") + sources(ROOT / "bindings"):
             head = path.read_text(encoding="utf-8").split("*/", 1)[0]
             self.assertRegex(head, r"^/\* SPDX-License-Identifier: MIT\n( \*\n)? \* \S", path)
 
-    def test_every_test_is_run(self):
+    def test_every_test_is_known_to_meson(self):
         """A test unknown to meson never runs, and no run reports that."""
         known = "".join(path.read_text(encoding="utf-8") for folder in ("bench", "examples", "tests")
                         for path in (ROOT / folder).rglob("meson.build"))

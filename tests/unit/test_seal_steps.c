@@ -340,7 +340,7 @@ TEST_IN_DIR(record_in_force_reaches_the_disk_before_its_copy)
     assert_int_equal(unlink("filter"), 0);
 }
 
-/* L26. The record to complete is the one not in force, in either slot. */
+/* L26. The record not in force is completed, in either slot. */
 TEST_IN_DIR(seal_is_completed_in_either_record)
 {
     for (unsigned slot = 0; slot < 2; slot++) {

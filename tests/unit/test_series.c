@@ -753,7 +753,7 @@ static void lose_name(unsigned how)
         assert_int_equal(rename("other", "lost"), 0);
 }
 
-/* S11. A process that opens the name finds none of the keys, not even those in later layers. */
+/* S11. A process that opens the name finds no key, not even those in later layers. */
 TEST_IN_DIR(sync_and_finish_report_a_series_that_lost_its_name)
 {
     static const uint32_t kinds[] = { BLOOMFILE_SERIES_GROW, 3 };

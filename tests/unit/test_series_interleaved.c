@@ -225,7 +225,7 @@ TEST_IN_DIR(a_late_key_is_not_added_to_a_poisoned_layer)
     end();
 }
 
-/* Makes a layer and fills it. No further layer can be created. */
+/* Makes a layer and fills it. No more layers can be created. */
 static void make_one_and_fill_the_disk(void)
 {
     static const struct faults disk_full = {
@@ -711,7 +711,7 @@ static void take_the_name_of_a_rescued_layer(void)
     assert_int_equal(rename("other", "saved.1"), 0);
 }
 
-/* The first layer gets no name. By then, the second layer's name belongs to another file. */
+/* The first layer gets no name. The second layer's name belongs to another file at that time. */
 TEST_IN_DIR(failed_rescue_keeps_a_file_that_took_its_name)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);

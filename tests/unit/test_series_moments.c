@@ -320,7 +320,7 @@ TEST_IN_DIR(lookups_survive_each_call_that_fails)
     each_call_fails(fail_reader);
 }
 
-/* Layers made before the failure are removed, although there is no memory for their names. */
+/* Layers made before the failure are removed, even without memory for their names. */
 TEST_IN_DIR(rescue_without_memory_leaves_no_files)
 {
     make(BLOOMFILE_SERIES_GROW);

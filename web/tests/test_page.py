@@ -156,7 +156,7 @@ class Using(Page):
             self.assertIn("2 keys: 2 maybe", self.look_up(["no such key", "nor this"]))
             self.assertIn("BLOOMFILE_EBODY", self.browser.text("#answers-summary"))
 
-    def test_text_in_a_filter_of_digests_is_not_called_damage(self):
+    def test_text_in_a_filter_of_digests_is_not_reported_as_damage(self):
         self.choose(GOLDEN / "application-blocked.bloom")
         self.assertIn("1 maybe, 0 certainly not. Only digests", self.look_up(["some text"], "text"))
         self.assertRegex(self.look_up(["0" * 16], "digests"), "certainly not.$")
@@ -296,11 +296,11 @@ class Numbers(Page):
             for row, expected in zip(self.rows("#layers-table") if layers else [], layers, strict=True):
                 self.assertEqual(" ".join(row), " ".join(expected))
 
-    def test_facts_are_those_of_bfinspect(self):
+    def test_facts_match_bfinspect(self):
         for row in self.golden_files():
             self.compare(GOLDEN / row["file"])
 
-    def test_facts_of_series_are_those_of_bfinspect(self):
+    def test_facts_of_series_match_bfinspect(self):
         for row in table(GOLDEN, "series.tsv"):
             if "/" not in row["file"]:
                 self.compare(GOLDEN / row["file"])
@@ -313,7 +313,7 @@ class Numbers(Page):
                            input="".join(f"key {i}\n" for i in range(100_000)).encode(), check=True)
             self.compare(path)
 
-    def test_fold_plan_is_that_of_bffold(self):
+    def test_fold_plan_matches_bffold(self):
         # bffold estimates the number of keys of reserved-*.bloom, where bfinspect takes the recorded number.
         for row in [row for row in self.golden_files() if not row["file"].startswith("reserved-")]:
             lines = tool("bffold", "--dry-run", GOLDEN / row["file"]).splitlines()
@@ -327,7 +327,7 @@ class Numbers(Page):
                 for row, other in zip(shown, expected, strict=True):  # printf rounds a tie to an even digit, JavaScript up
                     self.assertAlmostEqual(float(row[4][:-1]), float(other[4][:-1]), delta=0.11)
 
-    def test_answers_are_those_of_the_tables(self):
+    def test_answers_match_the_tables(self):
         for row in self.golden_files() + (table(GOLDEN, "series.tsv") if ALL else []):
             if "/" in row["file"]:
                 continue
@@ -369,7 +369,7 @@ class Numbers(Page):
             self.choose(path)
             self.assertIn("BLOOMFILE_ELIVE", self.verdict())
 
-    def test_sizes_are_those_of_bfcreate(self):
+    def test_sizes_match_bfcreate(self):
         cases = [("1", "1%"), ("1M", "1%"), ("300", "1e-9")]
         if ALL:
             cases += [(n, p) for n in ("7", "80k", "1234567", "1G", "3T") for p in ("50%", "3%", "0.1%", "1e-6", "1e-12")]
@@ -383,7 +383,7 @@ class Numbers(Page):
                     self.assertEqual(rows[layout][1:4], [plan["bits per key"], plan["k"], plan["expected rate"].split(",")[0]])
                     self.assertEqual(rows[layout][4].replace(",", ""), plan["size"].replace(",", ""))
 
-    def test_sizes_of_ribbon_are_those_of_bfcreate(self):
+    def test_sizes_of_ribbon_match_bfcreate(self):
         cases = [("1M", "1%"), ("10M", "0.1%"), ("3k", "1e-6"), ("1M", "50%")]
         if ALL:
             cases += [(n, p) for n in ("1k", "300k", "3M", "1G", "1T") for p in ("99%", "28%", "24%", "10%", "3%", "1e-4", "1e-8")]

@@ -214,7 +214,7 @@ fn series_are_patched() {
 }
 
 #[test]
-fn written_file_replaces_the_old_one_without_temporary_files() {
+fn written_file_replaces_the_old_file_without_temporary_files() {
     let folder = std::env::temp_dir().join(format!("bloomfile-rust-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("a.bloom");
@@ -266,7 +266,7 @@ fn results_answer_maybe_until_their_application_hash_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn written_file_keeps_the_mode_of_the_old_one_and_the_link_to_it() {
+fn written_file_keeps_the_mode_of_the_old_file_and_a_link_to_it() {
     use std::os::unix::fs::{symlink, PermissionsExt};
     let folder = std::env::temp_dir().join(format!("bloomfile-rust-mode-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

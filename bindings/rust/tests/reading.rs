@@ -82,7 +82,7 @@ fn refused_images_have_the_listed_error() {
 }
 
 #[test]
-fn live_series_are_refused_by_this_rule_or_an_earlier_one() {
+fn live_series_are_refused_by_this_rule_or_an_earlier_rule() {
     for row in table("golden-refused/series.tsv") {
         let error = open_and_verify(&refused(&row["file"])).unwrap_err();
         let early = row["rule"].strip_prefix('V').and_then(|rule| rule.parse::<u32>().ok());

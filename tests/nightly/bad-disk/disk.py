@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A disk that fails to write.
 
-Its image has holes and lies on a file system that can be filled up. From then on, the kernel gets EIO when it
+Its image has holes and lies on a file system that can be filled up. After that, the kernel gets EIO when it
 writes back a block that was never written. Blocks written before can be read and written permanently."""
 
 import fcntl

@@ -263,7 +263,7 @@ class Run:
             self.progress.commits.append(commit())
 
     def cases(self):
-        """The next cases; endless if there is no total."""
+        """The next cases; endless without a total."""
         while self.progress.undone:
             yield self.progress.undone.pop(0)
         while self.campaign.total is None or self.progress.next < self.campaign.total:

@@ -68,7 +68,7 @@ class Source:
 
 
 def read_table():
-    """For each place: how many ways are never taken, and whether there may be fewer."""
+    """Returns how many ways of each place are never taken, and whether there may be fewer."""
     table = {}
     for row in TABLE.read_text(encoding="utf-8").splitlines():
         if not row.startswith("#"):

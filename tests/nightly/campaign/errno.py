@@ -119,7 +119,7 @@ class Errno(Campaign):
             counts[thread, name] += 1
             marks += name == "getppid"
             inside = marks == 1 if scenario.is_call else number >= skip
-            # Numbers count within a thread. For later threads, skip numbers that the loader's calls have in the first
+            # Numbers count within a thread. Later threads skip numbers that the loader's calls have in the first
             # thread.
             mine = thread == first or counts[thread, name] > counts[first, name]
             if inside and mine and name in ERRNOS and not SURE.match(f"{name}({arguments}"):

@@ -42,7 +42,7 @@ SCENARIOS = [*WRITERS, *losing.SCENARIOS, "control"]
 
 
 def leave_mounts():
-    """From now on, this process has its own mounts, which end with it."""
+    """Gives this process its own mounts, which end with it."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), "cannot have mounts of its own")
     run("mount", "--make-rprivate", "/")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # build: plain
 # targets: tests/nightly/campaign/litmus
-"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome. With each
-order weakened, one must. Then the library's own functions run in threads on this machine, and the outcomes are
+"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome, and
+each weakened order must allow one. Then the library's own functions run in threads on this machine, and the outcomes are
 counted."""
 
 import inspect

@@ -57,7 +57,7 @@ class Plan:
 
 
 def phases(before, grows):
-    """The possible phases; a series is neither sealed nor replaced."""
+    """The possible phases; a series is not sealed or replaced."""
     if not grows:
         return PHASES
     begin = ["creating", "created"] if before.state == "absent" else ["opening", "opened"]

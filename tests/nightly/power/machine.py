@@ -104,7 +104,7 @@ class Machine:
         self.handle = os.open(self.root, os.O_RDONLY)
 
     def lose_power(self):
-        """From now on nothing reaches the image. A disk may finish some requests first."""
+        """Nothing reaches the image after this. A disk may finish some requests first."""
         rng = self.random
         if self.kind in DISKS:
             requests = rng.randint(1, 3) if self.header else int(2 ** rng.uniform(0, 6)) - 1

@@ -3,7 +3,7 @@
 
 A program adds to a live filter (on every second machine, a growing series), syncs, closes and seals it until the
 power fails at any moment. Then the machine restarts with another boot identity. No synced key may be lost, and a
-file that may have lost other keys must report it. With an msync that does nothing, keys must be lost; otherwise
+file that may have lost other keys must report it. Keys must be lost with an msync that does nothing; otherwise
 this test would prove nothing."""
 
 import collections

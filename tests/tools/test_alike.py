@@ -78,8 +78,7 @@ class Options(ToolTest):
                 (["bfcommon", "--temp", ""], "--temp takes the name of a folder"),
                 (["bfcreate", "-l", "x"], "-l/--layout takes blocked, classic, counting or ribbon, not 'x'"),
                 (["bfuniq", "-l", "counting"], "-l/--layout takes blocked or classic, not 'counting'"),
-                (["bfmerge", "-p", "2"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
-                                         "not '2'"),
+                (["bfmerge", "-p", "2"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, not '2'"),
                 (["bfcreate", "-p", "1"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
                                           "not '1'"),
                 (["bfcreate", "--memory", "15Mi"], "--memory takes a number of bytes from 16Mi, not '15Mi'"),

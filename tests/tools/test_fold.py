@@ -198,8 +198,7 @@ class Choice(FoldTest):
 
     def test_filter_without_keys_folds_to_the_smallest_size(self):
         self.create("-q", "-n", 1000, stdin=b"", name="big")
-        self.output("bffold", "big", "small", says=b"bffold: small: it has no keys, so every lookup "
-                                                   b"returns no\n")
+        self.output("bffold", "big", "small", says=b"bffold: small: it has no keys, so every lookup returns no\n")
         self.assertEqual(self.inspected("small")["header"]["m"], 512)
         self.output("bffold", "--dry-run", "--svg", "-", "big")
 
@@ -264,8 +263,7 @@ class Table(FoldTest):
         self.filled("-m", 512 * 72, "-n", 3000)
         result = self.run_tool("bffold", "--dry-run", "big")
         self.assertEqual(result.returncode, 0)
-        self.assertIn(b"big: copied, not folded: factor 2 would give a false-positive rate "
-                      b"of", result.stderr)
+        self.assertIn(b"big: copied, not folded: factor 2 would give a false-positive rate of", result.stderr)
         self.assertRegex(result.stdout, rb"\n\* +1  .*\n +2  ")
         result = self.run_tool("bffold", "--dry-run", "--max-bytes", 1, "big")
         self.assertEqual(result.returncode, 2)

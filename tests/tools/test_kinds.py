@@ -252,8 +252,7 @@ class Inputs(KindTest):
     def test_zero_bytes_in_lines_are_warned_of(self):
         """Output of find -print0 without -0, and binary data."""
         for data in (b"./a\0./b\0", b"a\0b\n" * 90, TEXT + b"\0", b"\x7fELF\2\1\1\0\0\0\n"):
-            self.told_by_all([], data, "it has NUL bytes, which become part of the key "
-                                       "(add -0 if keys end with NUL)")
+            self.told_by_all([], data, "it has NUL bytes, which become part of the key (add -0 if keys end with NUL)")
         self.assertIn("part of the key (add -0", self.said("bfcreate", "made", stdin=b"./a\0./b\0"))
         self.write("table", b'"a\0",b\n')
         self.assertEqual(self.said("bfuniq", "--csv", "--field", 1, "table"),

@@ -73,8 +73,7 @@ class Sources(TroubleTest):
         return self.result(process, image[100:])
 
     def test_truncated_source_is_an_error(self):
-        expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while "
-                            b"it was read\n")
+        expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while it was read\n")
         self.assertEqual(self.shrunk(), expected)
         self.assertNotIn("new", self.snapshot())
 

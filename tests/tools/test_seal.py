@@ -266,8 +266,7 @@ class Words(SealTest):
 
     def test_filters_without_keys_or_over_capacity_are_warned_of(self):
         self.create_live("-n", 100)
-        self.output("bfseal", "live", "none", says=b"bfseal: none: it has no keys, so every lookup "
-                                                   b"returns no\n")
+        self.output("bfseal", "live", "none", says=b"bfseal: none: it has no keys, so every lookup returns no\n")
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS))
         keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
         self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "

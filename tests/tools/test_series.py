@@ -491,8 +491,7 @@ class Room(SeriesTest):
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot add a layer to live: its layer live.1 cannot be used: Is a"
                       b" directory (restore the right file; if it never existed, move this"
-                      b" file away); no keys were lost, and the first 100"
-                      b" keys read", message)
+                      b" file away); no keys were lost, and the first 100 keys read", message)
         self.assertIn("its layer live.1 cannot be used", self.message("bfquery", "live", stdin=b"a"))
         (self.folder / "live.1").rmdir()
         self.has_all("live", KEYS[:100])

@@ -335,12 +335,18 @@ def lists(ours, others, turns, sample):
                                                            for row in built.rows()])
 
 
-def forms(keys):
-    """Yields names and columns of the same keys, str or int, of each library that is there."""
-    integers, found = isinstance(keys[0], int), {}
+def libraries():
+    """Those of columns that are there."""
+    found = {}
     for name in "numpy", "pandas", "pyarrow", "polars":
         with contextlib.suppress(ImportError):
             found[name] = importlib.import_module(name)
+    return found
+
+
+def forms(keys):
+    """Yields names and columns of the same keys, str or int, of each library that is there."""
+    integers, found = isinstance(keys[0], int), libraries()
     yield "list", keys
     if "numpy" in found:
         yield "NumPy", found["numpy"].array(keys, dtype="int64" if integers else object)
@@ -366,7 +372,8 @@ def columns(work, turns, count):
                     times.note(name, kind, seconds, count)
                     if answers.sum() + answers.null_count != count:
                         trouble(f"a key of {name} was lost")
-    print(f"#### Columns, {power(count)} keys\n")
+    versions = "; ".join(f"{name} {library.__version__}" for name, library in libraries().items())
+    print(f"#### Columns, {power(count)} keys\n\n{versions or 'without libraries of columns'}.\n")
     print_table(["column", ">str, ns", ">int, ns"], [[row, times.cell(row, "str"), times.cell(row, "int")] for row in times.rows()])
 
 

@@ -122,7 +122,7 @@ class Stubs(unittest.TestCase):
             self.document(name, node, getattr(bloomfile.dask, name).__doc__)
 
     @unittest.skipUnless(importlib.util.find_spec("pyspark"), "without pyspark")
-    def test_spark(self):
+    def test_stubs_match_spark(self):
         import bloomfile.spark
         functions = documented(ast.parse((FOLDER / "spark/__init__.pyi").read_text(encoding="utf-8")).body)
         self.assertEqual(sorted([*functions, "Error", "Report"]), bloomfile.spark.__all__)

@@ -1161,7 +1161,7 @@ void test_reader_finds_keys_of_a_growing_series()
 }
 
 /* bloomfile_join() accepts the slices that builders make from params. */
-void test_slices_join_to_the_whole()
+void test_slices_join_into_the_whole()
 {
     constexpr std::uint32_t slices = 3;
     const auto keys = numbered("key ", 20000);
@@ -1265,7 +1265,7 @@ int main()
     test_live_filter_wraps_every_operation();
     test_full_filter_reports_the_keys_added();
     test_reader_finds_keys_of_a_growing_series();
-    test_slices_join_to_the_whole();
+    test_slices_join_into_the_whole();
     test_views_find_their_keys();
     return 0;
 }

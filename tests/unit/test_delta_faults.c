@@ -350,7 +350,7 @@ static void remove_made(void)
     unlink("made");
 }
 
-TEST_IN_DIR(stopped_at_any_call_no_temporary_file_stays)
+TEST_IN_DIR(stop_at_any_call_leaves_no_temporary_file)
 {
     begin(BLOOMFILE_LAYOUT_CLASSIC);
     stopped_at_any_call(make_with_threads, remove_made);

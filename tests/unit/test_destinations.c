@@ -726,7 +726,7 @@ static void remove_made(void)
     assert_int_equal(unlink("made"), 0);
 }
 
-TEST(stopped_at_any_call_no_temporary_file_stays)
+TEST(stop_at_any_call_leaves_no_temporary_file)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
         stopped = &makers[i];

@@ -213,7 +213,7 @@ TEST_WITH(checksum_that_is_not_resident_answers_maybe, start, leave_temp_dir)
     assert_same_answers(f);
 }
 
-TEST_WITH(record_of_a_live_file_that_is_not_resident_answers_maybe, start, leave_temp_dir)
+TEST_WITH(nonresident_live_record_gives_maybe, start, leave_temp_dir)
 {
     const struct bloomfile_params params = { .struct_size = sizeof params, .capacity = KEYS };
     bloomfile_filter *f;

@@ -323,7 +323,7 @@ TEST(live_records_of_two_files_are_refused)
     }
 }
 
-TEST(V30_does_not_apply_to_the_record_not_in_force)
+TEST(V30_applies_only_to_the_record_in_force)
 {
     struct bytes image = live_image();
     put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);

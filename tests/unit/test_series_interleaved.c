@@ -141,7 +141,7 @@ static int add_while_at_look(unsigned look, void (*act)(void))
 /* ---- adding to a series that forgets */
 
 /* S10. */
-TEST_IN_DIR(key_added_while_a_generation_is_created_stays_its_full_time)
+TEST_IN_DIR(key_added_while_a_generation_is_created_is_kept_for_its_full_time)
 {
     for (unsigned exact = 0; exact < 2; exact++)
         for (uint32_t generations = 2; generations <= 3; generations++)
@@ -559,7 +559,7 @@ static void take_first_away(void)
     assert_int_equal(unlink("series"), 0);
 }
 
-TEST_IN_DIR(series_removed_while_it_is_opened_for_writing_is_busy)
+TEST_IN_DIR(open_for_writing_returns_EBUSY_if_series_is_removed)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
     assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);

@@ -99,7 +99,7 @@ static int join(const char *path, bloomfile_filter **list, uint32_t slices)
 
 /* ---- building and joining */
 
-TEST_IN_DIR(slices_join_to_the_whole)
+TEST_IN_DIR(slices_join_into_the_whole)
 {
     build("whole", 0, 0);
     struct bytes whole = read_file("whole");
@@ -316,7 +316,7 @@ TEST_IN_DIR(slice_records_count_and_sum_of_its_digests)
 }
 
 /* Sizes chosen for a rate, and a body that does not fill its pages. */
-TEST_IN_DIR(slices_of_chosen_sizes_join_to_the_whole)
+TEST_IN_DIR(slices_sized_by_rate_join_into_the_whole)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = KEYS;

@@ -24,7 +24,7 @@ class Slices(Case):
         for i, part in enumerate(self.parts):
             bloomfile.build(part, KEYS, slice=i, slices=SLICES, **SIZE).close()
 
-    def test_slices_join_to_the_whole(self):
+    def test_slices_join_into_the_whole(self):
         for parts in self.parts, self.parts[::-1], map(bloomfile.Filter, self.parts):
             bloomfile.join(self.folder / "joined", parts, replace=True)
             self.assertEqual((self.folder / "joined").read_bytes(), self.path.read_bytes())

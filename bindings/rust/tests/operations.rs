@@ -141,7 +141,7 @@ fn ribbon_is_copied_but_not_folded() {
 }
 
 #[test]
-fn all_slices_join_to_the_whole() {
+fn all_slices_join_into_the_whole() {
     for row in table("golden/slices.tsv") {
         let slices = open_all(&row["slices"]);
         let whole = join(&refs(&slices), false, &Output::default()).unwrap();

@@ -236,7 +236,7 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  *
  * The call compares the header with the header at opening. If a sealed file was opened by path
  * without BLOOMFILE_OPEN_COPY, it also compares size and times with those before the opening.
- * Another size or mtime is BLOOMFILE_ECHANGED, so a plain touch is, too. Another ctime alone
+ * Another size or mtime is BLOOMFILE_ECHANGED, even after a plain touch. Another ctime alone
  * (chmod, link, or cp --preserve over the file) is not an error: each page is checked again before
  * the next answer relies on it, and bloomfile_recheck() checks the pages that earlier answers
  * relied on. To detect that the path names another file, call bloomfile_is_stale().

@@ -86,7 +86,7 @@ struct bloomfile_info {
     uint32_t ro_compat;
     uint32_t incompat;
     uint32_t provenance;    /* BLOOMFILE_PROVENANCE_* */
-    uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
+    uint32_t layout;        /* enum bloomfile_layout; may be any value if the header is invalid */
     uint32_t hash_id;       /* 1: XXH3, 64 bits; other values: bloomfile.h */
     uint32_t hashes;        /* k; ribbon: 0 */
     uint32_t state;         /* enum bloomfile_state, of the commit record in force */
@@ -173,11 +173,11 @@ BLOOMFILE_API int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32
                                      uint64_t key_size);
 
 /* bloomfile_layers() returns the current number of layers of a series, 0 if the filter is not a
- * series. bloomfile_layer() returns layer i, from 0 for the oldest; NULL if it does not exist. The
- * layer is for the functions of this header: it has only some of the series' keys, so every lookup
- * in it, pinned or not, answers "maybe". The series owns it: do not close it. It is valid until the
- * series is closed or, if the series forgets, until any thread uses its handle except for
- * inspecting. */
+ * series. bloomfile_layer() returns layer i, from 0 for the oldest; NULL if it does not exist. Use
+ * the layer only with the functions in this header: it has only some of the series' keys, so every
+ * lookup in it, pinned or not, answers "maybe". The series owns it: do not close it. Closing the
+ * series invalidates it. In a forgetting series, any use of the series' handle other than
+ * inspection, by any thread, also invalidates it. */
 BLOOMFILE_API size_t bloomfile_layers(const bloomfile_filter *f);
 BLOOMFILE_API const bloomfile_filter *bloomfile_layer(const bloomfile_filter *f, size_t i);
 

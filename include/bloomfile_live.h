@@ -164,7 +164,7 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
  *   flags  BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_OPEN_SOLE_ADDER, BLOOMFILE_OPEN_OVER_CAPACITY, or 0.
  * Errors: BLOOMFILE_ESTRUCTSIZE, _EVALUE, _EFULL, _EUNREACHABLE, _EISRIBBON, for the reasons given
  * there; BLOOMFILE_EFLAGS (other flags); BLOOMFILE_ETOOBIG; ENOMEM; EMFILE; EFBIG if the filter is
- * larger than files may be (RLIMIT_FSIZE). Adds to a series return EFBIG, too. */
+ * larger than files may be (RLIMIT_FSIZE). Adds to a series also return EFBIG. */
 BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
                                           const struct bloomfile_params *params, unsigned flags);
 
@@ -290,7 +290,7 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
  * local file system, by flock() on the old file. If another program holds that lock, the call waits
  * for one second and then renames anyway.
  *
- * Returns 0, an errno (of msync and fdatasync, too), an error of the destination (bloomfile_io.h),
+ * Returns 0, an errno (also of msync and fdatasync), an error of the destination (bloomfile_io.h),
  * BLOOMFILE_ETOOBIG, _EREPLACED, _ESTRUCTSIZE, _EVALUE (the label), or of the source
  *   BLOOMFILE_EPAGE      a page of it is damaged
  *   BLOOMFILE_EBODY      the body contradicts the header. In a live source: fewer one bits than

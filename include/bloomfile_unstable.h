@@ -26,7 +26,7 @@ struct bloomfile_traits {
     const char *name;    /* "blocked" */
     const char *unit;    /* "block", "bit", "counter" or "line": folding divides their number */
     const char *cell;    /* "bit" or "counter": m is their number */
-    uint32_t unit_cells; /* cells of a unit, a power of 2: 512 or 1. m is a multiple of it */
+    uint32_t unit_cells; /* cells per unit, a power of 2 (512 or 1); m is a multiple of it */
     uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
     uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
     bool counts;         /* keys can be removed, and filters cannot be intersected */
@@ -150,7 +150,7 @@ BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uin
  * they are the same numbers, little-endian, but XORed with body_crc of the slice and with body_crc
  * of the whole (bloomfile_info). Bodies are not read: damage to a body is found in the whole.
  * Errors: BLOOMFILE_EINCOMPLETE, as for bloomfile_join(); BLOOMFILE_EVALUE (count is 0); _EFLAGS;
- * ENOMEM; the error of bloomfile_inspect() for the first header that is not valid. */
+ * ENOMEM; the error of bloomfile_inspect() for the first invalid header. */
 BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
                                          unsigned flags);
 

@@ -148,7 +148,7 @@ class handle
     }
 
   protected:
-    /* Only the most derived types can be moved: filters of other keys have this base, too. */
+    /* Only the most derived types can be moved: filters of other keys also have this base. */
     handle(handle &&other) noexcept
     {
         swap(other);

@@ -341,7 +341,7 @@ size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t firs
 
 #define SMALL       32 /* up to this many values are sorted by insertion */
 #define DIGIT_MOST  8  /* bits: the 256 lines that are written take 16 KiB of the L1 cache */
-#define BUCKET_MOST 12 /* target size of a bucket that is not split again */
+#define BUCKET_MOST 12 /* stop splitting once buckets average at most this many values */
 #define BUCKETS     (1u << DIGIT_MOST)
 #define CACHED      4096 /* values that fit in an L1 cache of 32 KiB: reading them is cheap */
 

@@ -28,11 +28,11 @@ int protocol_lock_read(struct protocol_lock *t, const bloomfile_filter *f);
 /* Waits for LOCK_RECORDS alone. */
 int protocol_lock_commit(struct protocol_lock *t, const bloomfile_filter *f);
 
-/* Waits for LOCK_RECORDS as well, which needs a descriptor for writing; drops it. */
+/* Also waits for LOCK_RECORDS (needs a writable descriptor); _unlock_records() releases it. */
 int protocol_lock_records(const struct protocol_lock *t);
 void protocol_unlock_records(const struct protocol_lock *t);
 
-/* Drops both. */
+/* Releases both. */
 void protocol_lock_end(struct protocol_lock *t);
 
 /* Locks LOCK_WRITERS exclusively for a sole adder, without waiting. The mapping *sole keeps the

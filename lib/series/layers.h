@@ -31,7 +31,7 @@ struct series {
     struct layers *oldest; /* the oldest set not freed yet; `newer` leads from it to `now` */
     struct series_process *process;
     char *path;     /* of the first layer's file, without links; NULL: sealed, or in memory */
-    char *given;    /* the path given at opening, by path_to_keep() */
+    char *given;    /* the path passed to open, as returned by path_to_keep() */
     int folder;     /* the descriptor that `given` goes through, or -1 */
     unsigned flags; /* of the opening */
     uint32_t generations;

@@ -244,7 +244,7 @@ static double block_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
            (double)(m / PROBE_BLOCK_BITS);
 }
 
-/* Adds the weighted start of the chain for a block that already has `ones` set bits. */
+/* Adds `weight` times the chain's initial distribution for a block with `ones` bits set. */
 static void block_start_from(struct rates_cover *sum, uint32_t k, unsigned ones, double weight)
 {
     const double cells = PROBE_BLOCK_BITS, empty = cells - ones;

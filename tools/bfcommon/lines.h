@@ -17,7 +17,7 @@ struct stretch {
     struct header_line *header;       /* its header; NULL: keys only */
     uint64_t from, to;                /* to: UINT64_MAX: up to the end of the file */
     size_t room, limit;               /* of the buffer: initial and maximum size */
-    bool summed;                      /* the whole stretch must have this CRC-32 */
+    bool summed;                      /* check the whole stretch against `sum`, its CRC-32 */
     uint32_t sum;
 };
 

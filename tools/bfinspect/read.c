@@ -183,7 +183,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile_filter *f,
         r->error = status;
     bloomfile_get_info(f, &r->info);
     if (r->info.series != 0)
-        r->size = r->info.image_size; /* of all files */
+        r->size = r->info.image_size; /* total size of the series' files */
 }
 
 static void salvage_body(const bloomfile_filter *f)

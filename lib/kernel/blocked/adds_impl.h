@@ -374,7 +374,8 @@ TARGET KERNEL_INLINE void OF_ISA(add_run)(uint8_t *body, uint64_t blocks, unsign
     bool repeated = true;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
-    for (size_t start = 0; start < n; start += KERNEL_GROUP) { /* `look`: see add_shared() */
+    /* When to look first: see the comment in add_shared(). */
+    for (size_t start = 0; start < n; start += KERNEL_GROUP) {
         const size_t end = n - start < KERNEL_GROUP ? n : start + KERNEL_GROUP;
         const bool look = repeated || start % (KERNEL_GROUP * KERNEL_LOOK) == 0;
         const int64_t before = keys;

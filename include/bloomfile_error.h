@@ -80,7 +80,7 @@ enum bloomfile_error {
     BLOOMFILE_EFEATURE = -1402, /* needs a feature this version does not know */
     BLOOMFILE_ELAYOUT = -1403,  /* unknown layout */
     /* BLOOMFILE_KIND_STATE */
-    BLOOMFILE_EPOISONED = -1501, /* poisoned: a write to disk failed, the file cannot be trusted */
+    BLOOMFILE_EPOISONED = -1501, /* poisoned: a write to disk failed or damage was found */
     BLOOMFILE_ELIVE = -1502,     /* live, no checksums: seal it first (bfseal) */
     BLOOMFILE_ESEALED = -1503,   /* sealed: it can no longer be changed */
     BLOOMFILE_EUNCLEAN = -1504,  /* the machine, or a writer in a sync, died while it was written */

@@ -225,7 +225,7 @@ class FailingDisk(TroubleTest):
         status, out, message = self.result(inspector, lines(*KEYS[60:62]))
         self.assertEqual(status, 2)
         self.assertEqual(json.loads(out)["error"], "BLOOMFILE_EPOISONED")
-        self.assertIn(b"live: poisoned: a write to the disk failed; rebuild it", message)
+        self.assertIn(b"live: poisoned: a write to the disk failed, or damage was found; rebuild it", message)
         status, out, message = self.result(other, lines(*KEYS[21:23]))
         self.assertEqual((status, out), (2, b""))
         self.assertIn(b"cannot write live to disk: poisoned", message)

@@ -47,7 +47,7 @@ static void judge_state(struct inspect_report *r)
         verdict_add(r, "unclean: %s", why_unclean(r));
         verdict_advise(r, "%s", mend);
     } else if (r->error == BLOOMFILE_EPOISONED) {
-        verdict_add(r, "poisoned: a write to the disk failed");
+        verdict_add(r, "poisoned: a write to the disk failed, or damage was found");
         verdict_advise(r, "rebuild it from its keys; do not trust this file");
     } else {
         verdict_add(r, "cannot be opened: %s", bloomfile_strerror(r->error));

@@ -57,7 +57,7 @@ public enum ErrorCode {
     /** A commit record contradicts itself or the header. */
     ESTATE("a commit record contradicts its state", "copy it again, or rebuild it"),
     /** A live image could not be written to disk. */
-    EPOISONED("poisoned: a write to disk failed, the file cannot be trusted",
+    EPOISONED("poisoned: a write to disk failed or damage was found",
             "rescue it in a process that has it open, or rebuild it"),
     /** Sealed: it can no longer be changed. */
     ESEALED("sealed: it can no longer be changed", "merge it with another filter"),

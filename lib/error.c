@@ -53,7 +53,7 @@
     X(EVERSION, "written in a newer format version")                                               \
     X(EFEATURE, "needs a feature this version does not know")                                      \
     X(ELAYOUT, "unknown layout")                                                                   \
-    X(EPOISONED, "poisoned: a write to disk failed or damage was found")                   \
+    X(EPOISONED, "poisoned: a write to disk failed or damage was found")                           \
     X(ELIVE, "live, no checksums: seal it first (bfseal)")                                         \
     X(ESEALED, "sealed: it can no longer be changed")                                              \
     X(EUNCLEAN, "the machine, or a writer in a sync, died while it was written")                   \

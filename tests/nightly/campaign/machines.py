@@ -171,7 +171,7 @@ WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
 FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|overwritten"
                 "|merge_trouble|packed|readme|recipes|recognised|terminal|threads|uniq|uniq_filter"
                 "|uniq_generations|uniq_growing)|python")
-LOOKS_INTO_PROC = f"java-.*|js|tools-distributed_parallel|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
+LOOKS_INTO_PROC = f"java-.*|js|sqlite|tools-distributed_parallel|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
 chmod 1777 "$FILES\""""

@@ -50,7 +50,8 @@ class Building(Case):
         for params in bad:
             with self.subTest(params):
                 self.build(["old"], replace=True).close()
-                self.assertRaises(errors.EFULL, self.build, keys, replace=True, **params)
+                count = rf" \(3,000 keys, capacity {params['capacity']:,}\)$" if "slices" not in params else ""
+                self.assertRaisesRegex(errors.EFULL, "test.bloom: over capacity" + count, self.build, keys, replace=True, **params)
                 with bloomfile.Filter(self.path) as f:
                     self.assertTrue("old" in f)
         for params in *mild, *({**params, "over_capacity": True} for params in bad):
@@ -599,6 +600,17 @@ class Facts(Case):
 class Sets(Case):
     def made(self, name, keys, **params):
         return self.build(keys, path=self.folder / name, **{"capacity": 1000, "fpr": 1e-6, **params})
+
+    def test_refused_merge_gives_the_cause(self):
+        """Another size does not help if the kinds differ, so they come first."""
+        a, other, size = self.made("a", ["a"]), self.made("n", [1], capacity=1003), self.made("s", ["a"], capacity=9, layout="classic")
+        classic, same = self.made("c", ["a"], layout="classic"), self.made("m", [1])
+        fields = {"one filter: integers, another: text": (a, other), "integers, another: text": (a, same),
+                  "build both with the same capacity= and fpr=": (classic, size)}
+        for words, pair in fields.items():
+            with self.subTest(words):
+                self.assertRaisesRegex(bloomfile.Error, words, bloomfile.merge, self.folder / "refused", pair)
+                self.assertRaisesRegex(bloomfile.Error, words, lambda: pair[0] | pair[1])
 
     def test_operators_make_union_and_intersection(self):
         a, b = self.made("a", ["a", "b"]), self.made("b", ["b", "c"])

@@ -23,7 +23,7 @@ from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_
                     library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
 from .json_lines import json_keys
-from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size
+from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size, merging as _merging
 
 # Not `hash`: `from bloomfile import *` would hide the built-in function.
 __all__ = [
@@ -67,7 +67,12 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
         builder.add_many(keys)
         if replace and not allow_empty and _is_worth_keeping(path):
             _check_not_empty(path, builder.count())
-        builder.finish(path, replace=replace)
+        try:
+            builder.finish(path, replace=replace)
+        except errors.EFULL as error:
+            if params.get("capacity") and not params.get("slices"):
+                error.asked = f"{builder.count():,} keys, capacity {params['capacity']:,}"
+            raise
     return _checked(Filter(path))
 
 
@@ -166,7 +171,7 @@ def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", w
     _check_several("srcs", srcs)
     if op not in _OPS:
         raise ValueError(f"op is 'union' or 'intersection', not {op!r}")
-    with _opened(srcs) as opened:
+    with _opened(srcs) as opened, _merging(opened):
         _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, watermark, replace)
 
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ._core import Filter
 
 
@@ -170,7 +173,27 @@ def intersection(a: Filter, b: Filter) -> Filter:
 
 def _merged(a: Filter, b: Filter, op: int) -> Filter:
     from . import _core
-    return _core.Filter.from_bytes(_core.merge_to_bytes((a, b), op))
+    with merging((a, b)):
+        return _core.Filter.from_bytes(_core.merge_to_bytes((a, b), op))
+
+
+@contextlib.contextmanager
+def merging(filters: Sequence[Filter]) -> Iterator[None]:
+    """Adds the cause to an error of a merge: keys of two kinds, which no other size would help, or two shapes."""
+    from . import errors
+    try:
+        yield
+    except errors.Error as error:
+        if not error.name.startswith(("BLOOMFILE_EDIFFERENT", "BLOOMFILE_EKEYKIND")):
+            raise
+        kinds = sorted({f"{kind}-byte records" if isinstance(kind, int) else kind for f in filters if (kind := f.kind) not in (None, "newer")})
+        if len(kinds) > 1:
+            different = errors.EKEYKIND(error.path)
+            different.asked = f"one filter: {kinds[0]}, another: {kinds[1]}"
+            raise different from None
+        if error.name in ("BLOOMFILE_EDIFFERENTBITS", "BLOOMFILE_EDIFFERENTHASHCOUNT"):
+            error.asked = "build both with the same capacity= and fpr="
+        raise
 
 
 def copy(f: Filter) -> Filter:

@@ -589,7 +589,10 @@ class Facts(Case):
                            (lambda: bloomfile.LiveFilter.create("x", capacty=1), r"create\(\) .*'capacty'; .*capacity"),
                            (lambda: bloomfile.Filter.memory(capacty=1), r"memory\(\) .*'capacty'; .*capacity"),
                            (lambda: f.contains_many([], into=1), "'into'; it has out"), (lambda: f.verify(thread=1), "'thread'; it has threads"),
-                           (lambda: f.seal_to("x", overwrite=True), "'overwrite'; it has path, replace"),
+                           (lambda: f.seal_to("x", overwrite=True), r"'overwrite'; it has path, replace \(did you mean replace\?\)"),
+                           (lambda: bloomfile.Builder(frp=0.1), r"'frp'; .* \(did you mean fpr\?\)$"),
+                           (lambda: bloomfile.fold("x", "y", max_frp=1), r"\(did you mean max_fpr\?\)$"),
+                           (lambda: bloomfile.build("x", [], "1%"), "^fpr and max_fpr are numbers: write 0.01 for 1%, not '1%'$"),
                            (lambda: bloomfile.merge("x", [], max_fp=1), r"merge\(\) .*'max_fp'; .*max_fpr"),
                            (lambda: bloomfile.json_keys([], "a", skip=True), "'skip'; it has lines, path, skip_missing"),
                            (lambda: bloomfile.size_for(fp=1), "'fp'; it has n, fpr")):

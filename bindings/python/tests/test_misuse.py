@@ -51,6 +51,21 @@ class Misuse(Case):
                         with self.assertRaisesRegex(TypeError, "many keys are needed"):
                             take(one)
 
+    def test_polars_objects_that_are_not_keys_are_named(self):
+        """Stands for polars, which need not be installed."""
+
+        class Dtype(str):
+            def is_float(self):
+                return self.startswith("Float")
+
+        def made(name, **attributes):
+            return type(name, (), {"__module__": "polars.made", **attributes})()
+        for keys, words in ((made("Series", dtype=Dtype("Float64")), r"this column is Float64: cast it with \.cast\(pl\.Int64\)"),
+                            (made("Expr", map_batches=None), "an Expr of polars .*map_batches"),
+                            (made("LazyFrame", map_batches=None, columns=[]), r"a LazyFrame of polars .*collect\(\)")):
+            for take in self.filter.contains_many, bloomfile.Builder().add_many, bloomfile.hash_many:
+                self.assertRaisesRegex(TypeError, words, take, keys)
+
     def test_list_subclass_is_read_through_its_iterator(self):
         """The keys are those that it yields, as for list()."""
 

@@ -23,7 +23,7 @@ from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_
                     library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
 from .json_lines import json_keys
-from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size, merging as _merging
+from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size, meant as _meant, merging as _merging
 
 # Not `hash`: `from bloomfile import *` would hide the built-in function.
 __all__ = [
@@ -46,7 +46,7 @@ def _strict(function):
     @_functools.wraps(function)
     def checked(*args, **keywords):
         for name in keywords.keys() - known:
-            raise TypeError(f"{function.__name__}() has no keyword {name!r}; it has {', '.join(known)}")
+            raise TypeError(f"{function.__name__}() has no keyword {name!r}; it has {', '.join(known)}{_meant(name, known)}")
         return function(*args, **keywords)
     return checked
 

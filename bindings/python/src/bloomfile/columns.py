@@ -45,11 +45,25 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
     return _of_numpy(column.to_numpy(), True)
 
 
+def _check_polars(keys: Any) -> None:
+    """Refuses what Arrow would name by a letter, and what has no values yet."""
+    name = type(keys).__name__
+    if name == "Expr":
+        raise TypeError("an Expr of polars has no values yet: pass a Series, or call map_batches() on it")
+    if name == "LazyFrame":
+        raise TypeError("a LazyFrame of polars has no values yet: collect() it, and pass one column")
+    if name == "Series" and keys.dtype.is_float():
+        raise TypeError(f"keys are strings, bytes or integers, and this column is {keys.dtype}: cast it with .cast(pl.Int64) or .cast(pl.String)")
+
+
 def plain(keys: Any) -> tuple[Any, Any, bool] | None:
     """Returns (keys, mask, nulls) for a column of pandas or an array of NumPy, and None for another object.
 
     keys: an array, a list, or an object of Arrow. mask: True for each null; None: there is no mask. nulls: objects such as None are nulls.
     """
+    if type(keys).__module__.partition(".")[0] == "polars":
+        _check_polars(keys)
+        return None
     if getattr(keys, "ndim", 1) == 2 and hasattr(keys, "columns"):
         raise TypeError("keys are one column, and this is a data frame: pass a column of it, such as frame['key']")
     if hasattr(keys, "to_numpy") and hasattr(keys, "isna"):

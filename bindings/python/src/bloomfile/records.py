@@ -139,6 +139,16 @@ def make_info(name: str, numbers: dict[str, Any]) -> Info:
     return kind(*[numbers[field] for field in names])
 
 
+_ALSO_CALLED = {"overwrite": "replace", "error_rate": "fpr", "false_positive_rate": "fpr"}
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """The end of the message about a keyword that does not exist: the keyword most like it."""
+    import difflib
+    like = [_ALSO_CALLED[name]] if _ALSO_CALLED.get(name) in known else difflib.get_close_matches(name, known, 1)
+    return f" (did you mean {like[0]}?)" if like else ""
+
+
 def reopen(kind: type[Filter], path: str, options: dict[str, Any]) -> Filter:
     """Opens a pickled filter."""
     return kind(path, **options)

@@ -261,7 +261,8 @@ static PyObject *batch_masked(const struct taker *taker, struct source *integers
 static PyObject *plain(const struct taker *taker, PyObject *keys)
 {
     struct state *state = taker->state;
-    if (!PyObject_HasAttrString(keys, "dtype") && !PyObject_HasAttrString(keys, "columns"))
+    if (!PyObject_HasAttrString(keys, "dtype") && !PyObject_HasAttrString(keys, "map_batches") &&
+        !PyObject_HasAttrString(keys, "columns"))
         return Py_NewRef(Py_None);
     if (state->columns == NULL)
         state->columns = PyImport_ImportModule("bloomfile.columns");

@@ -58,6 +58,11 @@ int convert_fpr(PyObject *object, void *value)
     *fpr = 0;
     if (object == Py_None)
         return 1;
+    if (PyUnicode_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "fpr and max_fpr are numbers: write 0.01 for 1%%, not %R",
+                     object);
+        return 0;
+    }
     *fpr = PyFloat_AsDouble(object);
     if (*fpr == -1 && PyErr_Occurred())
         return 0;
@@ -132,6 +137,19 @@ static bool is_known(PyObject *keyword, char *const *names)
     return false;
 }
 
+/* " (did you mean fpr?)", or "". NULL: an exception is set. */
+static PyObject *meant(PyObject *keyword, PyObject *listed_names)
+{
+    PyObject *records = PyImport_ImportModule("bloomfile.records");
+    PyObject *names =
+        records != NULL ? PyObject_CallMethod(listed_names, "split", "s", ", ") : NULL;
+    PyObject *text =
+        names != NULL ? PyObject_CallMethod(records, "meant", "OO", keyword, names) : NULL;
+    Py_XDECREF(records);
+    Py_XDECREF(names);
+    return text;
+}
+
 bool convert_knows(PyObject *keywords, const char *format, char *const *names)
 {
     PyObject *keyword, *value;
@@ -140,12 +158,13 @@ bool convert_knows(PyObject *keywords, const char *format, char *const *names)
         if (!PyUnicode_Check(keyword) || is_known(keyword, names))
             continue;
         const char *colon = strchr(format, ':');
-        PyObject *known = listed(names);
-        if (known != NULL)
-            PyErr_Format(PyExc_TypeError, "%s%s has no keyword %R; it has %U",
+        PyObject *known = listed(names), *like = known != NULL ? meant(keyword, known) : NULL;
+        if (like != NULL)
+            PyErr_Format(PyExc_TypeError, "%s%s has no keyword %R; it has %U%U",
                          colon != NULL ? colon + 1 : "this method", colon != NULL ? "()" : "",
-                         keyword, known);
+                         keyword, known, like);
         Py_XDECREF(known);
+        Py_XDECREF(like);
         return false;
     }
     return true;

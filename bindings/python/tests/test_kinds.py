@@ -36,6 +36,10 @@ class Table(Case):
         self.assertIsInstance(raised.exception, TypeError)
         self.assertIn("filter: ", str(raised.exception))
 
+    def test_build_of_two_kinds_names_both(self):
+        self.assertRaisesRegex(bloomfile.errors.EKEYKIND, r"\(the first key: text, another: integers\)$", self.build, ["a", 1])
+        self.assertRaisesRegex(bloomfile.errors.EKEYKIND, r"\(filter: text, key: integers\)$", self.build, [1], key_kind="text")
+
     def test_filter_accepts_only_its_kinds_of_keys(self):
         for kind, given in FILTERS.items():
             for name, (key, accepted) in KEYS.items():

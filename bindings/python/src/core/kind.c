@@ -39,11 +39,12 @@ void kind_leave_open(struct kind *k)
 
 bool kind_admits(struct kind *k, uint32_t key, uint64_t size)
 {
-    const bool fixed = key == BLOOMFILE_KEYS_FIXED;
+    const bool fixed = key == BLOOMFILE_KEYS_FIXED, open = k->open;
     if (k->open && fixed && size > BLOOMFILE_MAX_KEY_SIZE)
         kind_set(k, BLOOMFILE_KEYS_BYTES, 0);
     else if (k->open)
         kind_set(k, key, fixed ? (uint32_t)size : 0);
+    k->decided = k->decided || open;
     return fixed ? fit(k, key, size) == 0
                  : kind_fits(k, key, size == KIND_SIZES_DIFFER ? k->size : size);
 }
@@ -70,7 +71,8 @@ PyObject *kind_refuse(const struct kind *k, struct state *state, PyObject *path,
                                PyUnicode_FromString("the kind of its keys"), done);
     PyObject *there = named(k->filter, k->filter_size), *given = named(key, size), *asked = NULL;
     if (there != NULL && given != NULL)
-        asked = PyUnicode_FromFormat("filter: %U, key: %U", there, given);
+        asked = PyUnicode_FromFormat(
+            k->decided ? "the first key: %U, another: %U" : "filter: %U, key: %U", there, given);
     Py_XDECREF(there);
     Py_XDECREF(given);
     return error_raise_key(state, BLOOMFILE_EKEYKIND, path, asked, done);

@@ -15,6 +15,7 @@ struct kind {
     uint64_t size;                /* of byte keys; 0: any */
     bool lower;                   /* letters are replaced */
     bool open;                    /* the first key decides */
+    bool decided;                 /* it has decided */
 };
 
 void kind_set(struct kind *k, uint32_t filter, uint32_t filter_size);

@@ -478,6 +478,19 @@ class Knowing(Case):
                          "<bloomfile.LiveFilter in memory: 0 of 10 keys, fpr 0.01, 8.2 kB, blocked>")
         self.assertEqual(bloomfile.__version__, bloomfile.library_version)
 
+    def test_repr_marks_estimates_folds_and_damage(self):
+        made = [self.build([str(i) for i in range(at, at + 1500)], path=self.folder / str(at), capacity=100_000) for at in (0, 1000)]
+        self.assertRegex(repr(made[0] | made[1]), r"in memory: about 2,\d{3} of 100,000 keys \(text\), fpr 0.01, ")
+        bloomfile.fold(self.path, made[0], 2)
+        with bloomfile.Filter(self.path) as f:
+            self.assertEqual(repr(f), f"<bloomfile.Filter {f.path!r}: 1,500 keys (text), folded, 69.7 kB, blocked>")
+        image = bytearray(self.path.read_bytes())
+        image[4500] ^= 255
+        self.path.write_bytes(image)
+        with self.assertWarns(bloomfile.DamageWarning), bloomfile.Filter(self.path) as f:
+            f.contains_many([str(i) for i in range(1500)])
+            self.assertRegex(repr(f), "blocked, 1 damaged page>$")
+
 
 class WrittenOver(Case):
     """Writes like `cp -p` over the file: size and mtime stay, and no lookup follows."""

@@ -164,11 +164,15 @@ def _size(number: float) -> str:
 
 def describe(f: Filter) -> str:
     """The repr of an open filter."""
-    info = f.info()
+    info = f._header()
     kind = f.kind
-    keys = f"{info.keys:,} of {info.capacity:,} keys" if info.keys < info.capacity else f"{info.keys:,} key{'s' * (info.keys != 1)}"
+    folded = info.bits_unfolded > info.bits and not info.whole_blocks  # its capacity and target rate are those before
+    keys = "about " * info.keys_estimated
+    keys += f"{info.keys:,} of {info.capacity:,} keys" if info.keys < info.capacity and not folded else f"{info.keys:,} key{'s' * (info.keys != 1)}"
     facts = [f"{keys} ({f'{kind}-byte records' if isinstance(kind, int) else kind})" if kind is not None else keys,
-             f"fpr {f.fpr:.2g}", _size(info.image_size), f.layout]
+             "folded" if folded else f"fpr {f.fpr:.2g}", _size(info.image_size), f.layout]
+    if info.bad_pages:
+        facts.append(f"{info.bad_pages:,} damaged page{'s' * (info.bad_pages != 1)}")
     place = "in memory" if f.path is None else repr(f.path)
     return f"<bloomfile.{type(f).__qualname__} {place}: {', '.join(map(str, facts))}>"
 

@@ -534,10 +534,11 @@ static bool has_no_nulls(const struct answers *self, PyObject *exception)
 {
     if (self->valid == NULL)
         return true;
+    const size_t nulls = count_of(self, true);
     PyErr_Format(exception,
-                 "%zu answers are null: call fill_null(False) or fill_null(True) first, "
+                 "%zu answer%s null: call fill_null(False) or fill_null(True) first, "
                  "or for pandas to_pandas()",
-                 count_of(self, true));
+                 nulls, nulls == 1 ? " is" : "s are");
     return false;
 }
 

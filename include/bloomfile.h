@@ -118,7 +118,7 @@ enum bloomfile_layout {
 
 /* The kind of the keys in a filter. The values are those of the format. Integers of any width are 8
  * bytes, little-endian, two's complement; strings are UTF-8. Lookups and adds take bytes and do not
- * check the kind: see bloomfile_keys_fit() and BLOOMFILE_EXPECT_KEYS. */
+ * check the kind: see bloomfile_check_keys() and BLOOMFILE_EXPECT_KEYS. */
 enum bloomfile_key_kind {
     BLOOMFILE_KEYS_UNKNOWN = 0,  /* not recorded */
     BLOOMFILE_KEYS_TEXT = 1,     /* lines and other strings, without terminators */
@@ -127,6 +127,11 @@ enum bloomfile_key_kind {
     BLOOMFILE_KEYS_FIXED = 4,    /* records of one size */
     BLOOMFILE_KEYS_BYTES = 5,    /* other bytes */
 };
+
+/* Return the name of a layout ("blocked") or of a kind of keys ("text"), as the tools print it.
+ * NULL: this version does not know the number. The known numbers have no gaps. */
+BLOOMFILE_API const char *bloomfile_layout_name(uint32_t layout);
+BLOOMFILE_API const char *bloomfile_key_kind_name(uint32_t key_kind);
 
 /* Returns the digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size
  * is 0. */
@@ -179,8 +184,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_LOCK     64u
 #define BLOOMFILE_OPEN_COPY     128u
 
-/* Keeps a descriptor of a sealed file, or one for each layer, for bloomfile_contains_nowait().
- * Memory and a copy do not need it. Locked pages do: a child of fork does not inherit the lock. */
+/* Keeps a descriptor for each sealed file, for bloomfile_contains_digest_nowait(). Memory and a
+ * copy do not need it. Locked pages do: a child of fork does not inherit the lock. */
 #define BLOOMFILE_OPEN_NOWAIT 4096u
 
 /* Opens a filter.
@@ -211,7 +216,8 @@ BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* writers: see bloomfi
 /* Returns whether to open the path of bloomfile_open() or _create() again. True if the path names
  * another file or no file; if the file has another size or header or, opened sealed, other times
  * (ctime too, so a new mode or link counts); or if the file was live and is sealed now, so that
- * pages can be verified. False if that is unknown, or if the handle has no path. */
+ * pages can be verified. True also if the path cannot be examined: opening it reports the reason.
+ * False if the handle has no path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
 /* Returns the handle's sticky error without looking at the file: 0, or an error of
@@ -287,23 +293,19 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
                                                 const bloomfile_digest *digests, size_t n,
                                                 bool *hits);
 
-/* Looks up a digest without waiting for a disk, for a thread that serves many requests.
- *
- * It uses preadv2() with RWF_NOWAIT to look for the page of the body in the page cache. Then it
- * looks up the digest as bloomfile_contains_digest() does: the page is checked, and damage is
- * reported. If the page leaves memory between these steps, a microsecond apart, the call waits for
- * it.
- *
- *   f       opened with BLOOMFILE_OPEN_NOWAIT, unless it is live or in memory.
- *   digest  as for bloomfile_contains_digest().
+/* Looks up a digest without waiting for a disk, for a thread that serves many requests. It looks
+ * for the page in the page cache (preadv2() with RWF_NOWAIT) and then looks up the digest as
+ * bloomfile_contains_digest() does. If the page leaves memory in between, the call waits for it.
+ *   f  opened with BLOOMFILE_OPEN_NOWAIT, unless it is live or in memory.
  *
  * Returns false if the key is certainly not in the set. Returns true if the key may be present, if
- * the page is not in memory, if the kernel or the file system cannot report it (tmpfs, FUSE, NFS),
- * or if the flag is missing. The kernel may begin to read the page, so a later call may know the
- * answer. After a series gets more layers, the call returns true until another lookup has opened
- * them. Takes about 0.5 us more than bloomfile_contains_digest(), and as much for each position in
- * the layouts classic and counting. */
-BLOOMFILE_API bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest);
+ * the page is not in memory, if the kernel or the file system cannot report that (tmpfs, FUSE,
+ * NFS), or if the flag is missing. The kernel may begin to read the page, so a later call may know
+ * the answer. After a series gets more layers, the call returns true until another lookup has
+ * opened them. Takes about 0.5 us more than bloomfile_contains_digest(), and as much for each
+ * position in the layouts classic and counting. */
+BLOOMFILE_API bool bloomfile_contains_digest_nowait(const bloomfile_filter *f,
+                                                    bloomfile_digest digest);
 
 #ifdef __cplusplus
 }

@@ -113,9 +113,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
 BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
 
 /* Removes all keys and the error of an add, so that the builder makes its next filter with the same
- * params, like a new builder: the tag is that of the params again. The builder keeps its memory, so
- * a writer of many small filters need not allocate and free it for each. Free the builder after a
- * large filter to release that memory. No other thread may use the builder during the call. */
+ * params, like a new builder: the tag is that of the params again. The builder keeps its memory:
+ * free it after a large filter. No other thread may use the builder during the call. */
 BLOOMFILE_API void bloomfile_builder_reset(bloomfile_builder *b);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);

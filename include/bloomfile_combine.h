@@ -89,9 +89,9 @@ struct bloomfile_merge_params {
  *   params  NULL: all defaults.
  * Errors: BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
  * _EKEYKIND, _EFEATURE, _EISSERIES, _EISSLICE, _EISRIBBON, under the conditions of
- * bloomfile_compatible() for any two sources; _EISRIBBON also for a single source; _EISCOUNTING for
- * an intersection; _EOVERRATE (max_fpr); _EVALUE (count, or a member); the common errors, listed at
- * the top. */
+ * bloomfile_check_merge() for any two sources; _EISRIBBON also for a single source; _EISCOUNTING
+ * for an intersection; _EOVERRATE (max_fpr); _EVALUE (count, or a member); the common errors,
+ * listed at the top. */
 BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
                                   const struct bloomfile_merge_params *params);
@@ -132,7 +132,7 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
  * different known kinds of keys, or lower-case text and any other kind), _EFEATURE (a kind that
  * this version does not know, and another kind); else _EISRIBBON (both are of the layout ribbon).
  */
-BLOOMFILE_API int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b);
+BLOOMFILE_API int bloomfile_check_merge(const bloomfile_filter *a, const bloomfile_filter *b);
 
 /* Writes a counting filter as a classic filter a quarter the size: a bit is set where a counter is
  * above 0. The result answers exactly as a classic filter with the same keys.

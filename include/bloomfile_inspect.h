@@ -148,9 +148,8 @@ struct bloomfile_info {
  * that size. */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile_info *info);
 
-/* Checks whether keys of a kind may be looked up in a filter and added to it. Lookups of another
- * kind of keys would answer "no" for keys in the set. A program with typed keys calls this first:
- * lookups and adds take bytes and do not check the kind.
+/* Checks whether keys of a kind may be looked up in a filter and added to it. Lookups and adds take
+ * bytes and do not check the kind: lookups of another kind answer "no" for keys in the set.
  *
  *   filter    from bloomfile_get_info(); only key_kind and key_size are read.
  *   key_kind  enum bloomfile_key_kind, but not BLOOMFILE_KEYS_UNKNOWN.
@@ -169,8 +168,8 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile
  *   BLOOMFILE_EKEYKIND  the filter does not accept such keys
  *   BLOOMFILE_EFEATURE  this version does not know the kind of the filter's keys
  *   BLOOMFILE_EVALUE    key_kind or key_size is out of range */
-BLOOMFILE_API int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32_t key_kind,
-                                     uint64_t key_size);
+BLOOMFILE_API int bloomfile_check_keys(const struct bloomfile_info *filter, uint32_t key_kind,
+                                       uint64_t key_size);
 
 /* bloomfile_layers() returns the current number of layers of a series, 0 if the filter is not a
  * series. bloomfile_layer() returns layer i, from 0 for the oldest; NULL if it does not exist. Use

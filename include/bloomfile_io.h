@@ -2,8 +2,7 @@
  *
  * bloomfile: where bytes go and where they come from
  *
- * bloomfile.h includes this header. Functions that write take a destination, and functions that
- * read from anywhere take a source. A program can also end its long calls.
+ * bloomfile.h includes this header, which also has a way to end long calls.
  */
 #ifndef BLOOMFILE_PUBLIC_IO_H
 #define BLOOMFILE_PUBLIC_IO_H
@@ -42,20 +41,21 @@ template <typename T> static inline T bloomfile_init_()
  * A file, a descriptor and a callback get the same bytes, with a header of 4096. A filter in memory
  * is an embedded image with a header of 512; sealed series and patches have one form everywhere.
  *
- * Only a path is published atomically. The bytes for a descriptor or a callback are written to a
- * temporary file in the folder `spool` and copied at the end. If the copy fails, some bytes may
- * have been written.
+ * Only a path is published atomically. The bytes for a descriptor or a callback go to a temporary
+ * file in the folder `spool` first. If copying them fails, some may have been written.
  *
  * BLOOMFILE_ESTRUCTSIZE: no version has that struct_size. BLOOMFILE_EFLAGS: flags are unknown, or
- * not for this kind. BLOOMFILE_EVALUE: the kind is unknown, the path or `write` is NULL, the memory
- * is NULL and the size is not 0, or a reserved member is not 0.
+ * not for this kind. BLOOMFILE_EVALUE: the kind is unknown, the path or `write` is NULL, the buffer
+ * is NULL and the size is not 0, the destination already has memory of an earlier call, or a
+ * reserved member is not 0.
  */
 
 enum bloomfile_to_kind {
     BLOOMFILE_TO_PATH = 1,     /* a file at `path` */
     BLOOMFILE_TO_FD = 2,       /* the open file, pipe or socket `fd` */
-    BLOOMFILE_TO_MEMORY = 3,   /* new memory, or the `size` bytes at `memory` */
+    BLOOMFILE_TO_MEMORY = 3,   /* new memory: the call sets `memory` and `size` */
     BLOOMFILE_TO_CALLBACK = 4, /* calls of `write` */
+    BLOOMFILE_TO_BUFFER = 5,   /* the caller's `size` bytes at `memory` */
 };
 
 #define BLOOMFILE_TO_REPLACE 0x100u /* a flag for paths: replace an existing file */
@@ -129,11 +129,12 @@ static inline struct bloomfile_destination bloomfile_to_memory(void)
  *   buffer  aligned to 64 bytes: otherwise the call needs as much memory again, and copies. Its
  *           contents are undefined after an error.
  *   size    of the buffer in bytes. If it is too small, the call writes nothing and returns ERANGE:
- *           `size` is the number of bytes needed, and `memory` is NULL. */
+ *           `size` is the number of bytes needed, and `memory` is NULL. A buffer of NULL and 0 only
+ *           determines the size. */
 static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, size_t size)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
-    to.kind = BLOOMFILE_TO_MEMORY;
+    to.kind = BLOOMFILE_TO_BUFFER;
     to.memory = buffer;
     to.size = size;
     return to;
@@ -154,8 +155,7 @@ static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_write
 
 /* ------------------------------------------------------------------------------------ sources
  *
- * A function that reads a filter or a patch takes a pointer to a source. An inline function below
- * fills the struct; `kind` selects the members in use:
+ * A function that reads a filter or a patch takes a source, which an inline function below fills:
  *
  *     struct bloomfile_source from = bloomfile_from_path("monday.patch");
  *     int error = bloomfile_get_patch_info(&from, &info);

@@ -20,7 +20,7 @@ extern "C" {
 #define BLOOMFILE_EXPECT_SEED   2u  /* its seed; else BLOOMFILE_EDIFFERENTSEED */
 #define BLOOMFILE_EXPECT_SEALED 4u  /* it is sealed; else BLOOMFILE_ELIVE */
 #define BLOOMFILE_EXPECT_HASH   8u  /* its hash; else BLOOMFILE_EHASH, BLOOMFILE_ESELFTEST */
-#define BLOOMFILE_EXPECT_KEYS   16u /* bloomfile_keys_fit(); else its error */
+#define BLOOMFILE_EXPECT_KEYS   16u /* bloomfile_check_keys(); else its error */
 
 /* Why a file of a series caused an error: bloomfile_open_report.reason. */
 enum bloomfile_reason {
@@ -60,14 +60,15 @@ struct bloomfile_open_params {
     uint32_t expect; /* BLOOMFILE_EXPECT_* */
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint64_t seed;
-    uint32_t hash_id;                        /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
-    uint32_t key_kind;                       /* of the caller's keys, for bloomfile_keys_fit() */
-    uint64_t self_test;                      /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
-    uint64_t (*self_test_of)(uint64_t seed); /* not NULL: instead of self_test, for a function whose
-                                                self test depends on the filter's seed */
-    uint32_t key_size;                       /* of the caller's keys */
-    uint32_t reserved;                       /* 0 */
-    struct bloomfile_open_report *report;    /* filled after an error; may be NULL */
+    uint32_t hash_id;   /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
+    uint32_t key_kind;  /* of the caller's keys, for bloomfile_check_keys() */
+    uint64_t self_test; /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
+    /* If not NULL: makes the self test, for a function whose self test depends on the seed. */
+    uint64_t (*self_test_of)(void *context, uint64_t seed);
+    void *context;                        /* for self_test_of; the caller's */
+    uint32_t key_size;                    /* of the caller's keys */
+    uint32_t reserved;                    /* 0 */
+    struct bloomfile_open_report *report; /* filled after an error; may be NULL */
 };
 #define BLOOMFILE_OPEN_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_open_params)
 

@@ -51,7 +51,7 @@ int bloomfile_fold(struct bloomfile_destination *given, const bloomfile_filter *
 
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, metadata)
 
-int bloomfile_compatible(const bloomfile_filter *a, const bloomfile_filter *b)
+int bloomfile_check_merge(const bloomfile_filter *a, const bloomfile_filter *b)
 {
     int error = header_refuse_partial(&a->header);
     if (error == 0)
@@ -127,7 +127,7 @@ static int describe_merged(struct header *h, const bloomfile_filter *const *srcs
         error = source_describe(srcs[0], h);
     for (size_t i = 1; error == 0 && i < count; i++) {
         struct header source;
-        error = bloomfile_compatible(srcs[0], srcs[i]);
+        error = bloomfile_check_merge(srcs[0], srcs[i]);
         if (error == 0)
             error = source_describe(srcs[i], &source);
         if (error == 0)

@@ -80,7 +80,7 @@ static int take_open_params(struct bloomfile_open_params *p,
     const bool expects_keys = (p->expect & BLOOMFILE_EXPECT_KEYS) != 0;
     if (!expects_keys && (p->key_kind != 0 || p->key_size != 0))
         return invalid(BLOOMFILE_EVALUE, "key_kind");
-    return expects_keys ? bloomfile_keys_fit(&any, p->key_kind, p->key_size) : 0;
+    return expects_keys ? bloomfile_check_keys(&any, p->key_kind, p->key_size) : 0;
 }
 
 /* ---- the report of a failure */
@@ -315,7 +315,7 @@ size_t bloomfile_contains_many(const bloomfile_filter *f, const struct bloomfile
     return found;
 }
 
-bool bloomfile_contains_nowait(const bloomfile_filter *f, bloomfile_digest digest)
+bool bloomfile_contains_digest_nowait(const bloomfile_filter *f, bloomfile_digest digest)
 {
     return f->doubtful->contains_nowait(f, digest);
 }

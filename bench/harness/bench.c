@@ -156,5 +156,5 @@ uint64_t bench_count_hits(const bloomfile_filter *f, uint64_t first, uint64_t co
 
 const char *bench_layout_name(uint32_t layout)
 {
-    return bloomfile_traits_of(layout)->name;
+    return bloomfile_layout_name(layout);
 }

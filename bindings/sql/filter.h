@@ -117,19 +117,12 @@ static inline int sql_contains_lower(const struct sql_filter *f, const struct sq
     return 0;
 }
 
-/* Returns whether keys of this kind may be looked up, as bloomfile_keys_fit() does. No record has
- * more than BLOOMFILE_MAX_KEY_SIZE bytes, so the size of a longer key does not matter. */
-static inline int sql_key_fits(const struct sql_filter *f, const struct sql_key *key)
-{
-    const bool sized = key->kind == BLOOMFILE_KEYS_BYTES && key->size <= BLOOMFILE_MAX_KEY_SIZE;
-    return bloomfile_keys_fit(&f->info, key->kind, sized ? key->size : 0);
-}
-
 /* Looks up a key. Returns 0 and sets *maybe, or returns an error. SQL has no place for a sticky
  * error, so damage that made the answer "maybe" is an error. */
 static inline int sql_contains(const struct sql_filter *f, const struct sql_key *key, bool *maybe)
 {
-    int error = sql_key_fits(f, key);
+    const bool is_sized = key->kind == BLOOMFILE_KEYS_BYTES;
+    int error = bloomfile_check_keys(&f->info, key->kind, is_sized ? key->size : 0);
     if (error == 0 && f->info.key_kind == BLOOMFILE_KEYS_LOWER)
         error = sql_contains_lower(f, key, maybe);
     else if (error == 0)
@@ -151,11 +144,12 @@ struct sql_build {
 /* Returns the layout of a name; 0 for an unknown name. */
 static inline uint32_t sql_layout(const char *name, size_t size)
 {
-    static const char *const names[] = { "", "blocked", "classic", "counting", "ribbon" };
-    uint32_t layout = 4;
-    while (layout > 0 && (strlen(names[layout]) != size || memcmp(name, names[layout], size) != 0))
-        layout--;
-    return layout;
+    const char *known;
+    uint32_t layout = 1;
+    while ((known = bloomfile_layout_name(layout)) &&
+           (strlen(known) != size || memcmp(name, known, size) != 0))
+        layout++;
+    return known ? layout : 0;
 }
 
 /* Begins with the kind of all keys, which may be unknown if there are no keys. */

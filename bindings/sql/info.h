@@ -9,12 +9,6 @@
 
 #include "filter.h"
 
-static inline const char *sql_layout_name(uint32_t layout)
-{
-    static const char *const names[] = { "unknown", "blocked", "classic", "counting", "ribbon" };
-    return names[layout <= BLOOMFILE_LAYOUT_RIBBON ? layout : 0];
-}
-
 /* Returns the kind of a filter's keys; unknown if a later version defines it. */
 static inline uint32_t sql_kind(const struct bloomfile_info *info)
 {
@@ -23,10 +17,9 @@ static inline uint32_t sql_kind(const struct bloomfile_info *info)
 
 static inline const char *sql_kind_name(const struct bloomfile_info *info)
 {
-    static const char *const names[] = { "unknown", "text", "lower", "integers", "fixed", "bytes" };
-    if (bloomfile_keys_fit(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE)
-        return "newer";
-    return names[sql_kind(info)];
+    return bloomfile_check_keys(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE
+               ? "newer"
+               : bloomfile_key_kind_name(info->key_kind);
 }
 
 /* Prints a label, which has no control characters. */
@@ -62,7 +55,7 @@ static inline void sql_print_layers(SQL_OUTPUT *to, const bloomfile_filter *f)
 static inline void sql_print_info(SQL_OUTPUT *to, const struct sql_filter *f)
 {
     const struct bloomfile_info *info = &f->info;
-    SQL_PRINT(to, "{\"layout\":\"%s\",", sql_layout_name(info->layout));
+    SQL_PRINT(to, "{\"layout\":\"%s\",", bloomfile_layout_name(info->layout));
     sql_print_sizes(to, info);
     SQL_PRINT(to, ",\"capacity\":%llu,\"fpr\":%.15g", (unsigned long long)info->capacity,
               info->fpr);

@@ -144,13 +144,13 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         ec(error, adding);
     }
 
-    /* Adds digests of keys, made by digest(). */
+    /* Adds digests that digest() returned. */
     void add_digests(span<const bloomfile_digest> digests, on_error ec = {})
     {
         ec(put(digests.data(), digests.size()), adding);
     }
 
-    /* Returns the number of distinct keys so far. Reads them all. */
+    /* Returns the number of distinct keys so far, as bloomfile_builder_count(). */
     std::uint64_t count(on_error ec = {})
     {
         std::uint64_t n = 0;
@@ -161,15 +161,15 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         return n;
     }
 
-    /* Replaces the tag of the params, for an identity that is known only after the last row. */
+    /* Replaces params.tag, as bloomfile_builder_set_tag(). */
     void set_tag(const std::array<std::uint8_t, BLOOMFILE_TAG_SIZE> &tag) noexcept
     {
         if (b_ != nullptr)
             bloomfile_builder_set_tag(b_, tag.data());
     }
 
-    /* Writes the filter, as bloomfile_builder_write(): to a path, to any destination such as
-     * bloomfile_to_fd(), or to an image in memory. The builder may go on. */
+    /* Builds the filter and writes it to a destination, to a file, or to new memory. The builder
+     * may then add more keys and write again. */
     void write(bloomfile_destination &to, on_error ec = {})
     {
         std::error_code error = state();

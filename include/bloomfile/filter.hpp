@@ -102,7 +102,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         how.expect |= BLOOMFILE_EXPECT_HASH;
         how.hash_id = recipe::id;
         if constexpr (recipe::named)
-            how.self_test_of = recipe::self_test;
+            how.self_test_of = [](void *, std::uint64_t seed) { return recipe::self_test(seed); };
         else {
             how.expect |= BLOOMFILE_EXPECT_KEYS;
             how.key_kind = recipe::kind;

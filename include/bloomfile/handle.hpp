@@ -81,7 +81,7 @@ class handle
         return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
     }
 
-    /* Whether the path should be opened again: see bloomfile_is_stale(). */
+    /* Whether to open the path again: see bloomfile_is_stale(). */
     bool is_stale() const noexcept
     {
         return f_ != nullptr && bloomfile_is_stale(f_);
@@ -148,7 +148,7 @@ class handle
     }
 
   protected:
-    /* Only the most derived types can be moved: filters of other keys also have this base. */
+    /* Protected: a filter of one type of keys must not be moved to a filter of another type. */
     handle(handle &&other) noexcept
     {
         swap(other);
@@ -167,7 +167,7 @@ class handle
         std::swap(why_, other.why_);
     }
 
-    /* Takes over a filter in place of the open filter; after an error closes both. */
+    /* Closes the open filter and owns `f` instead. If `ec` is an error, closes `f` too. */
     void take(bloomfile_filter *f, detail::hashing how, std::error_code ec) noexcept
     {
         close();

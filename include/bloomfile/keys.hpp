@@ -15,9 +15,9 @@
  * An integer of any width is 8 bytes, little-endian, two's complement: the same key has the same
  * bytes in every language. An unsigned integer from 2^63 on shares its key with a negative one.
  *
- * A filter is opened only if its keys can be of this type, as bloomfile_keys_fit() says; otherwise
- * the error is BLOOMFILE_EKEYKIND. If the filter holds text in lower case, strings and bytes are
- * folded before they are hashed (ASCII). So no lookup pays for a check of the kind.
+ * A filter is opened only if its keys can be of this type, as bloomfile_check_keys() says;
+ * otherwise the error is BLOOMFILE_EKEYKIND. If the filter holds text in lower case, strings and
+ * bytes are folded before they are hashed (ASCII). So no lookup pays for a check of the kind.
  *
  * Any other type needs a Hasher, a class with static members. It has a kind or an id:
  *
@@ -583,7 +583,7 @@ template <class Key, class Hasher> struct recipe {
         if constexpr (named)
             return filter.self_test == self_test(filter.seed) ? 0 : BLOOMFILE_ESELFTEST;
         else
-            return bloomfile_keys_fit(&filter, kind, key_size);
+            return bloomfile_check_keys(&filter, kind, key_size);
     }
 
     /* Params that name the kind of keys. */

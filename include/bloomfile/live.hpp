@@ -146,8 +146,7 @@ class live_filter final : public lookups<Key, Hasher>
 
     using watermark = std::array<std::uint8_t, BLOOMFILE_WATERMARK_SIZE>;
 
-    /* Writes all adds to disk: they survive a crash of the machine once this has returned no error.
-     * The second also records a watermark: see bloomfile_sync(). */
+    /* Writes all adds to disk, so that they survive a crash of the machine: bloomfile_sync(). */
     void sync(on_error ec = {})
     {
         ec(with([](bloomfile_filter *f) { return bloomfile_sync(f, nullptr); }), syncing);
@@ -157,7 +156,7 @@ class live_filter final : public lookups<Key, Hasher>
         ec(with([&](bloomfile_filter *f) { return bloomfile_sync(f, mark.data()); }), syncing);
     }
 
-    /* Ends writing; lookups go on, also after an error. Each call returns the error again. */
+    /* Ends writing, as bloomfile_finish(). Lookups work as before, even after an error. */
     void finish(on_error ec = {})
     {
         const std::error_code error = with(bloomfile_finish);

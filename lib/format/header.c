@@ -54,6 +54,12 @@ RECORD_FILE_FIELDS(FITS)
 
 /* ---- kinds of keys: the kind in the lowest byte, the size above it */
 
+const char *bloomfile_key_kind_name(uint32_t key_kind)
+{
+    static const char *const names[] = { "unknown", "text", "lower", "integers", "fixed", "bytes" };
+    return key_kind <= BLOOMFILE_KEYS_BYTES ? names[key_kind] : NULL;
+}
+
 bool header_keys_known(uint32_t key_kind)
 {
     const uint32_t kind = key_kind & 0xFF;
@@ -89,7 +95,7 @@ static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
     }
 }
 
-int bloomfile_keys_fit(const struct bloomfile_info *filter, uint32_t key_kind, uint64_t key_size)
+int bloomfile_check_keys(const struct bloomfile_info *filter, uint32_t key_kind, uint64_t key_size)
 {
     if (key_kind == BLOOMFILE_KEYS_UNKNOWN || key_kind > BLOOMFILE_KEYS_BYTES)
         return invalid(BLOOMFILE_EVALUE, "key_kind");

@@ -25,6 +25,11 @@ const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)
     return layout_known(layout) ? layout_of(layout) : NULL;
 }
 
+const char *bloomfile_layout_name(uint32_t layout)
+{
+    return layout_known(layout) ? layout_of(layout)->name : NULL;
+}
+
 /* ---- sizes and offsets of an image */
 
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)

@@ -61,7 +61,8 @@ static int check_hash(const struct opening *how, const struct header *h)
     const struct bloomfile_open_params *e = how->expected;
     if (h->hash_id != e->hash_id)
         return BLAME(how, BLOOMFILE_EHASH, hash_id);
-    const uint64_t self_test = e->self_test_of != NULL ? e->self_test_of(h->seed) : e->self_test;
+    const uint64_t self_test =
+        e->self_test_of != NULL ? e->self_test_of(e->context, h->seed) : e->self_test;
     const bool given = hash_is_applications(h->hash_id) || self_test != 0;
     if (given && h->self_test != self_test)
         return BLAME(how, BLOOMFILE_ESELFTEST, self_test);
@@ -73,7 +74,7 @@ static int check_keys(const struct opening *how, const struct header *h)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     info.key_kind = h->key_kind & 0xFF;
     info.key_size = h->key_kind >> 8;
-    const int error = bloomfile_keys_fit(&info, how->expected->key_kind, how->expected->key_size);
+    const int error = bloomfile_check_keys(&info, how->expected->key_kind, how->expected->key_size);
     return error != 0 ? BLAME(how, error, key_kind) : 0;
 }
 

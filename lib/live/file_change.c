@@ -174,11 +174,8 @@ bool changed_is_stale(const bloomfile_filter *f)
     struct stat now;
     if (f->path == NULL)
         return false;
-    const int error = stat_path(f, &now);
-    if (error != 0)
-        return file_name_is_gone(error, f->live != NULL ? f->live->fd : -1);
-    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
-           sealed_since(f);
+    return stat_path(f, &now) != 0 || file_changed(&f->file, &now) || changed_header(f) ||
+           changed_behind_copy(f) || sealed_since(f);
 }
 
 int changed_or_damaged_so_far(const bloomfile_filter *f)

@@ -36,7 +36,9 @@ static int check_destination(const struct bloomfile_destination *to)
     switch (to->kind) {
     case BLOOMFILE_TO_PATH:
         return unless(to->path != NULL, "path");
-    case BLOOMFILE_TO_MEMORY:
+    case BLOOMFILE_TO_MEMORY: /* memory of an earlier call may be in use */
+        return unless(to->memory == NULL && to->size == 0, "memory");
+    case BLOOMFILE_TO_BUFFER:
         return unless(to->memory != NULL || to->size == 0, "memory");
     case BLOOMFILE_TO_CALLBACK:
         return unless(to->write != NULL, "write");
@@ -57,7 +59,7 @@ int destination_fits(const struct destination *d, uint64_t size)
 {
     if (size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
-    if (d->to.memory == NULL || size <= d->to.size)
+    if (d->to.kind == BLOOMFILE_TO_MEMORY || size <= d->to.size)
         return 0;
     d->given->memory = NULL; /* so that the new size is not taken for the buffer's */
     d->given->size = (size_t)size;

@@ -42,7 +42,7 @@ static inline struct destination destination_part(int fd, uint64_t at)
 
 static inline bool destination_is_memory(const struct destination *d)
 {
-    return d->to.kind == BLOOMFILE_TO_MEMORY;
+    return d->to.kind == BLOOMFILE_TO_MEMORY || d->to.kind == BLOOMFILE_TO_BUFFER;
 }
 
 /* In memory. */

@@ -97,22 +97,14 @@ static void free_lines(struct lines *lines)
 
 /* ------------------------------------------------------------------------------------ lookups */
 
-static const char *layout_name(uint32_t layout)
-{
-    static const char *const names[] = { "?", "blocked", "classic", "counting", "ribbon" };
-    return layout < COUNT_OF(names) ? names[layout] : "?";
-}
-
 static void print_kind(const struct bloomfile_info *info)
 {
-    static const char *const names[] = { "unknown", "text", "lower", "integers", "fixed", "bytes" };
-    if (info->key_kind >= COUNT_OF(names) ||
-        bloomfile_keys_fit(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE)
+    if (bloomfile_check_keys(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE)
         printf("newer");
     else if (info->key_kind == BLOOMFILE_KEYS_FIXED)
         printf("fixed %" PRIu32, info->key_size);
     else
-        printf("%s", names[info->key_kind]);
+        printf("%s", bloomfile_key_kind_name(info->key_kind));
 }
 
 enum column {
@@ -143,7 +135,7 @@ static void print_image(void)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(image, &info);
-    printf("ok\t%s", layout_name(info.layout));
+    printf("ok\t%s", bloomfile_layout_name(info.layout));
     print_column(&info, COLUMN_N);
     print_column(&info, COLUMN_M);
     print_column(&info, COLUMN_K);
@@ -263,7 +255,7 @@ static void write_memory(const struct bloomfile_destination *to, const char *pat
 static uint32_t layout_of(const char *name)
 {
     uint32_t layout = BLOOMFILE_LAYOUT_BLOCKED;
-    while (layout < BLOOMFILE_LAYOUT_RIBBON && strcmp(layout_name(layout), name) != 0)
+    while (layout < BLOOMFILE_LAYOUT_RIBBON && strcmp(bloomfile_layout_name(layout), name) != 0)
         layout++;
     return layout;
 }

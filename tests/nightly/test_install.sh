@@ -29,7 +29,7 @@ if grep -l "include <bloomfile_unstable" $(find "$headers" -name 'bloomfile*.h' 
     echo "a stable header needs the unstable one"
     exit 1
 fi
-test "$(wc -l <stable)" -le 75 || { echo "the stable headers have more than 75 functions"; exit 1; }
+test "$(wc -l <stable)" -le 77 || { echo "the stable headers have more than 77 functions"; exit 1; }
 test "$(wc -l <"$headers/bloomfile.h")" -le 330 || { echo "bloomfile.h has more than 330 lines"; exit 1; }
 if nm -g --defined-only "$libdir/libbloomfile.a" | awk 'NF == 3 {print $3}' |
     grep -v '^bloomfile_\|^__asan\|^__ubsan\|^__odr_asan\|^DW\.ref\|^__llvm\|^_GLOBAL_'; then

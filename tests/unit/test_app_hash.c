@@ -257,9 +257,9 @@ TEST(open_requires_the_right_hash_id_and_self_test)
     }
 }
 
-static uint64_t test_of_seed(uint64_t seed)
+static uint64_t test_of_seed(void *factor, uint64_t seed)
 {
-    return seed * 3 + 1;
+    return seed * *(uint64_t *)factor + 1;
 }
 
 TEST(a_self_test_may_depend_on_the_seed_of_the_file)
@@ -267,13 +267,15 @@ TEST(a_self_test_may_depend_on_the_seed_of_the_file)
     struct bloomfile_params params = params_of(BLOOMFILE_LAYOUT_BLOCKED);
     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
     params.seed = 1234;
-    params.self_test = test_of_seed(1234);
+    uint64_t factor = 3;
+    params.self_test = test_of_seed(&factor, 1234);
     struct bytes image = image_with(params);
     const struct bloomfile_source from = bloomfile_from_memory(image.data, image.size);
     bloomfile_filter *f;
     how.expect = BLOOMFILE_EXPECT_HASH;
     how.hash_id = OURS;
     how.self_test_of = test_of_seed;
+    how.context = &factor;
     assert_error(bloomfile_open_with(&f, &from, &how), 0);
     assert_answers(f);
     bloomfile_close(f);
@@ -361,7 +363,7 @@ TEST(fold_merge_copy_and_verify_work_without_the_hash)
         assert_int_equal(measured.ones, info_of(f).ones);
         assert_error(bloomfile_measure_map(f, fill, ROWS(fill)), 0);
         assert_error(bloomfile_fold_plan(f, 0, NULL, &count), 0);
-        assert_error(bloomfile_compatible(f, f), 0);
+        assert_error(bloomfile_check_merge(f, f), 0);
         assert_error(bloomfile_fold(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, 2, NULL), 0);
         assert_copy("out", layout);
         assert_error(bloomfile_copy_sealed(TO_PATH("out", BLOOMFILE_TO_REPLACE), f, NULL), 0);
@@ -403,7 +405,7 @@ TEST(filters_of_different_hash_functions_do_not_merge)
         for (unsigned j = 0; j < 4; j++) {
             const bloomfile_filter *const both[] = { handles[i], handles[j] };
             const int expected = i == j ? 0 : BLOOMFILE_EDIFFERENTHASH;
-            assert_error(bloomfile_compatible(handles[i], handles[j]), expected);
+            assert_error(bloomfile_check_merge(handles[i], handles[j]), expected);
             assert_error(bloomfile_merge(TO_PATH("out", BLOOMFILE_TO_REPLACE), both, 2, NULL),
                          expected);
         }

@@ -227,7 +227,7 @@ static unsigned hits_without_waiting(const bloomfile_filter *f)
 {
     unsigned hits = 0;
     for (uint64_t i = 0; i < LOOKUPS; i++)
-        hits += bloomfile_contains_nowait(f, digest_in_page(FIRST + i * STEP));
+        hits += bloomfile_contains_digest_nowait(f, digest_in_page(FIRST + i * STEP));
     return hits;
 }
 

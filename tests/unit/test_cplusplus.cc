@@ -1019,7 +1019,7 @@ void test_hasher_must_match_the_recorded_number_and_self_test()
         bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
         how.expect = BLOOMFILE_EXPECT_HASH;
         how.hash_id = own_hasher::id;
-        how.self_test_of = [](std::uint64_t s) { return own_hasher::digest_of(1, s); };
+        how.self_test_of = [](void *, std::uint64_t s) { return own_hasher::digest_of(1, s); };
         CHECK(bloomfile_open_with(&raw, &from, &how) == 0);
         auto adopted = bloomfile::filter<int, own_hasher>::adopt(raw);
         CHECK(adopted.contains(5) && !adopted.contains(6));

@@ -5,7 +5,6 @@
 #include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
-#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -411,7 +410,7 @@ static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uin
         test_string[i] = (uint8_t)(128 + 157 * i);
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     for (uint32_t l = 1; l <= 3; l++)
-        if (strcmp(bloomfile_traits_of(l)->name, layout) == 0)
+        if (strcmp(bloomfile_layout_name(l), layout) == 0)
             params.layout = l;
     params.bits = m;
     params.hashes = k;

@@ -342,7 +342,7 @@ static void assert_goes_to_buffer(const struct maker *m, struct bytes expected, 
                 fail_msg("%s: byte %td of a buffer of %zu is written", m->what, memory + i - buffer,
                          size);
     }
-    struct bloomfile_destination none = bloomfile_to_buffer(buffer, 0);
+    struct bloomfile_destination none = bloomfile_to_buffer(NULL, 0);
     assert_error(m->make(&none), ERANGE);
     assert_int_equal(none.size, expected.size);
     free(memory);
@@ -356,6 +356,7 @@ TEST(nothing_is_written_beyond_the_buffer)
         assert_goes_to_buffer(&makers[i], bytes_of(&memory), 0);
         assert_goes_to_buffer(&makers[i], bytes_of(&memory), 1);
         assert_goes_to_buffer(&makers[i], bytes_of(&memory), 32);
+        assert_error(makers[i].make(&memory), BLOOMFILE_EVALUE); /* its image may be in use */
         bloomfile_free(memory.memory);
     }
 }
@@ -425,7 +426,7 @@ TEST(invalid_destination_is_refused)
         { .struct_size = size - 1, .kind = BLOOMFILE_TO_MEMORY },
         { .struct_size = SIZE_MAX, .kind = BLOOMFILE_TO_MEMORY },
         { .struct_size = size },
-        { .struct_size = size, .kind = 5, .path = "made", .write = keep },
+        { .struct_size = size, .kind = 6, .path = "made", .write = keep },
         { .struct_size = size, .kind = BLOOMFILE_TO_PATH },
         { .struct_size = size, .kind = BLOOMFILE_TO_PATH, .path = "made", .flags = 1 },
         { .struct_size = size, .kind = BLOOMFILE_TO_PATH, .path = "made", .flags = 0x300 },
@@ -434,7 +435,10 @@ TEST(invalid_destination_is_refused)
         { .struct_size = size, .kind = BLOOMFILE_TO_FD, .fd = 1, .flags = BLOOMFILE_TO_REPLACE },
         { .struct_size = size, .kind = BLOOMFILE_TO_MEMORY, .flags = BLOOMFILE_TO_REPLACE },
         { .struct_size = size, .kind = BLOOMFILE_TO_MEMORY, .size = 1 << 20 },
-        { .struct_size = size, .kind = BLOOMFILE_TO_MEMORY, .memory = &byte, .more = { 1 } },
+        { .struct_size = size, .kind = BLOOMFILE_TO_MEMORY, .memory = &byte },
+        { .struct_size = size, .kind = BLOOMFILE_TO_BUFFER, .size = 1 << 20 },
+        { .struct_size = size, .kind = BLOOMFILE_TO_BUFFER, .memory = &byte, .more = { 1 } },
+        { .struct_size = size, .kind = BLOOMFILE_TO_BUFFER, .flags = BLOOMFILE_TO_REPLACE },
         { .struct_size = size, .kind = BLOOMFILE_TO_CALLBACK, .context = &byte },
         { .struct_size = size, .kind = BLOOMFILE_TO_CALLBACK, .write = keep, .flags = 1 },
     };

@@ -843,7 +843,7 @@ ALONE(unresolvable_path_does_not_count_as_replaced)
     assert_int_equal(unlink("link"), 0);
     make_symlink("link", "link");
     assert_error(bloomfile_sync(third, NULL), 0);
-    assert_int_equal(bloomfile_is_stale(third), 0);
+    assert_int_equal(bloomfile_is_stale(third), 1); /* opening it would report ELOOP */
     assert_int_equal(unlink("link"), 0);
     assert_error(bloomfile_sync(third, NULL), BLOOMFILE_EREPLACED);
 }

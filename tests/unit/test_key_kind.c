@@ -119,7 +119,7 @@ TEST(kinds_of_later_versions_are_kept)
         const struct bloomfile_info info = verified_info(image);
         assert_int_equal(info.key_kind | info.key_size << 8, rows[i].kept);
         assert_int_equal(info.compat, rows[i].compat);
-        assert_error(bloomfile_keys_fit(&info, BLOOMFILE_KEYS_TEXT, 0),
+        assert_error(bloomfile_check_keys(&info, BLOOMFILE_KEYS_TEXT, 0),
                      rows[i].kept != 0 ? BLOOMFILE_EFEATURE : 0);
         bloomfile_filter *f = open_image(image, 0);
         uint8_t room[8];
@@ -195,7 +195,7 @@ static void assert_merged(uint32_t op, const struct merge_row *row)
         assert_file_kind("merged", row->kind,
                          row->kind == BLOOMFILE_KEYS_FIXED ? row->sources[0][1] : 0);
     if (row->count == 2)
-        assert_error(bloomfile_compatible(handles[1], handles[0]), row->error);
+        assert_error(bloomfile_check_merge(handles[1], handles[0]), row->error);
     for (size_t i = 0; i < row->count; i++) {
         bloomfile_close(handles[i]);
         free(images[i].data);
@@ -272,7 +272,7 @@ TEST(keys_fit_only_filters_of_a_matching_kind)
             how.key_kind = keys[j].kind;
             how.key_size = (uint32_t)keys[j].size;
             bloomfile_filter *f;
-            assert_error(bloomfile_keys_fit(&info, keys[j].kind, keys[j].size), error);
+            assert_error(bloomfile_check_keys(&info, keys[j].kind, keys[j].size), error);
             assert_error(bloomfile_open_with(&f, &from, &how), error);
             bloomfile_close(f);
         }
@@ -288,7 +288,10 @@ TEST(keys_of_an_invalid_kind_or_size_are_refused)
     } wrong[] = { { 0, 0 }, { 1, 1 }, { 2, 8 }, { 3, 8 }, { 4, 0 }, { 6, 0 }, { 257, 0 } };
     const struct bloomfile_info unknown = BLOOMFILE_INFO_INIT;
     for (size_t i = 0; i < ROWS(wrong); i++)
-        assert_error(bloomfile_keys_fit(&unknown, wrong[i].kind, wrong[i].size), BLOOMFILE_EVALUE);
+        assert_error(bloomfile_check_keys(&unknown, wrong[i].kind, wrong[i].size),
+                     BLOOMFILE_EVALUE);
+    assert_string_equal(bloomfile_key_kind_name(BLOOMFILE_KEYS_BYTES), "bytes");
+    assert_null(bloomfile_key_kind_name(BLOOMFILE_KEYS_BYTES + 1));
 }
 
 int main(void)

@@ -18,7 +18,7 @@ TEST(layouts_have_the_numbers_and_names_of_the_specification)
     for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
         const size_t used = strlen(expected);
         snprintf(expected + used, sizeof expected - used, " %u %s%s", layout,
-                 bloomfile_traits_of(layout)->name, layout + 1 < LAYOUT_END ? "," : " |");
+                 bloomfile_layout_name(layout), layout + 1 < LAYOUT_END ? "," : " |");
     }
     struct bytes text = spec_section(SPEC_CORE, "6");
     for_each_line(line, text) found += strstr(line, expected) != NULL;
@@ -31,6 +31,7 @@ TEST(unknown_layout_numbers_have_no_traits)
     assert_null(bloomfile_traits_of(0));
     assert_null(bloomfile_traits_of(LAYOUT_END));
     assert_null(bloomfile_traits_of(UINT32_MAX));
+    assert_null(bloomfile_layout_name(LAYOUT_END));
 }
 
 TEST(every_layout_has_all_its_traits)

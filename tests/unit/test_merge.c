@@ -299,8 +299,8 @@ TEST(filters_with_different_parameters_do_not_merge)
         params.seed = others[i].seed;
         build_params("b", params, 0, 10);
         bloomfile_filter *a = opened("a"), *b = opened("b");
-        assert_error(bloomfile_compatible(a, b), others[i].error);
-        assert_error(bloomfile_compatible(b, a), others[i].error);
+        assert_error(bloomfile_check_merge(a, b), others[i].error);
+        assert_error(bloomfile_check_merge(b, a), others[i].error);
         bloomfile_close(a);
         bloomfile_close(b);
         unlink("union");

@@ -91,7 +91,7 @@ static void assert_same_answers(bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < KEYS + ABSENT; i++) {
         const uint64_t digest = number(0, i);
-        const bool hit = bloomfile_contains_nowait(f, digest);
+        const bool hit = bloomfile_contains_digest_nowait(f, digest);
         assert_int_equal(hit, bloomfile_contains_digest(f, digest));
         assert_true(hit || i >= KEYS);
     }
@@ -102,7 +102,7 @@ static void assert_same_answers(bloomfile_filter *f)
 static void assert_all_maybe(const bloomfile_filter *f)
 {
     for (uint64_t i = 0; i < KEYS + ABSENT; i++)
-        assert_true(bloomfile_contains_nowait(f, number(0, i)));
+        assert_true(bloomfile_contains_digest_nowait(f, number(0, i)));
     assert_error(bloomfile_damage(f), 0);
 }
 
@@ -206,7 +206,7 @@ TEST_WITH(checksum_that_is_not_resident_answers_maybe, start, leave_temp_dir)
     for (uint64_t i = KEYS; i < KEYS + ABSENT; i++) {
         calls = 0;
         fails_from = 2;
-        assert_true(bloomfile_contains_nowait(f, number(0, i)));
+        assert_true(bloomfile_contains_digest_nowait(f, number(0, i)));
         assert_int_equal(calls, 2);
     }
     fails_from = 0;
@@ -222,9 +222,9 @@ TEST_WITH(nonresident_live_record_gives_maybe, start, leave_temp_dir)
     calls = 0;
     fails_from = 2;
     failure = EAGAIN;
-    assert_true(bloomfile_contains_nowait(f, 7));
+    assert_true(bloomfile_contains_digest_nowait(f, 7));
     fails_from = 0;
-    assert_false(bloomfile_contains_nowait(f, 7));
+    assert_false(bloomfile_contains_digest_nowait(f, 7));
     bloomfile_close(f);
 }
 
@@ -238,7 +238,7 @@ TEST_WITH(damaged_page_answers_maybe_and_is_reported, start, leave_temp_dir)
         write_file("filter", file.data, file.size);
         bloomfile_filter *f = open_file("filter", BLOOMFILE_OPEN_NOWAIT);
         for (uint64_t i = 0; i < KEYS; i++)
-            assert_true(bloomfile_contains_nowait(f, number(0, i)));
+            assert_true(bloomfile_contains_digest_nowait(f, number(0, i)));
         assert_error(bloomfile_damage(f), BLOOMFILE_EPAGE);
         bloomfile_close(f);
         free(file.data);
@@ -261,7 +261,7 @@ TEST_WITH(lookup_on_tmpfs_gives_no_wrong_no, start, leave_temp_dir)
     rmdir(folder);
     assert_error(error, 0);
     for (uint64_t i = 0; i < KEYS; i++)
-        assert_true(bloomfile_contains_nowait(f, number(0, i)));
+        assert_true(bloomfile_contains_digest_nowait(f, number(0, i)));
     assert_error(bloomfile_check(f), 0);
     bloomfile_close(f);
 }
@@ -273,7 +273,7 @@ TEST_WITH(unnamed_hash_answers_maybe_and_sets_an_error, start, leave_temp_dir)
     const struct bytes image = last_image(b);
     bloomfile_filter *f;
     assert_error(open_from(&f, bloomfile_from_memory(image.data, image.size), 0), 0);
-    assert_true(bloomfile_contains_nowait(f, 1));
+    assert_true(bloomfile_contains_digest_nowait(f, 1));
     assert_error(bloomfile_damage(f), BLOOMFILE_EHASH);
     bloomfile_close(f);
     free(image.data);

@@ -749,7 +749,7 @@ TEST(ribbon_filters_refuse_operations_that_need_the_keys)
     assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_EISRIBBON);
     assert_error(fold_memory(&memory, &size, f, 2), BLOOMFILE_EISRIBBON);
     assert_error(bloomfile_fold_plan(f, 0, NULL, &size), BLOOMFILE_EISRIBBON);
-    assert_error(bloomfile_compatible(f, f), BLOOMFILE_EISRIBBON);
+    assert_error(bloomfile_check_merge(f, f), BLOOMFILE_EISRIBBON);
     assert_error(merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_EISRIBBON);
     assert_error(project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_assemble(TO_PATH("made", 0), &params, body, sizeof body, 0, 0),

@@ -951,7 +951,7 @@ TEST_IN_DIR(operations_on_single_filters_refuse_a_series)
         const bloomfile_filter *one = layer ? bloomfile_layer(f, 0) : f;
         assert_error(bloomfile_fold(TO_PATH("x", 0), one, 1, NULL), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_EISSERIES);
-        assert_error(bloomfile_compatible(one, one), BLOOMFILE_EISSERIES);
+        assert_error(bloomfile_check_merge(one, one), BLOOMFILE_EISSERIES);
         assert_error(bloomfile_project(TO_PATH("x", 0), one, NULL), BLOOMFILE_ENOTCOUNTING);
     }
     assert_error(bloomfile_merge(TO_PATH("x", 0), both, 1, &merge), BLOOMFILE_EISSERIES);

@@ -835,11 +835,11 @@ TEST_IN_DIR(whole_only_operations_refuse_slices)
     assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 2, NULL), BLOOMFILE_EISSLICE);
     assert_error(bloomfile_merge(TO_PATH("out", 0), srcs, 1, NULL), BLOOMFILE_EISSLICE);
-    assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_check_merge(list[0], list[1]), BLOOMFILE_EISSLICE);
     build("whole", 0, 0);
     bloomfile_filter *whole = opened("whole", 0);
-    assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_EISSLICE);
-    assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_check_merge(list[0], whole), BLOOMFILE_EISSLICE);
+    assert_error(bloomfile_check_merge(whole, list[0]), BLOOMFILE_EISSLICE);
     bloomfile_close(whole);
     assert_error(bloomfile_project(TO_PATH("out", 0), list[0], NULL), BLOOMFILE_ENOTCOUNTING);
     void *image;

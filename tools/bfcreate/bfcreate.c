@@ -70,7 +70,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('l', "layout", "LAYOUT",
            "blocked (default, fastest), classic (slightly smaller), counting (can remove keys) or"
            " ribbon (smallest, cannot be changed or merged)",
-           OPTIONS_WORD(struct create, params.layout, params_layout)),
+           OPTIONS_WORD(struct create, params.layout, bloomfile_layout_name)),
     PARAMS_SEED(struct create, params.seed, take_seed),
     PARAMS_LABEL(struct create, params.label),
     PARAMS_TAG(struct create, params.tag, params_take_tag),
@@ -148,7 +148,7 @@ static void check_slice(const struct create *c)
         cli_usage("--slice is for filters of keys, not for live ones");
     if (c->params.layout != BLOOMFILE_LAYOUT_BLOCKED)
         cli_usage("--slice is for the layout blocked: the layout %s has no slices",
-                  bloomfile_traits_of(c->params.layout)->name);
+                  bloomfile_layout_name(c->params.layout));
     if (c->params.capacity == 0)
         cli_usage("--slice needs -n/--capacity, the number of keys of all slices together");
 }

@@ -63,10 +63,11 @@ static void check_size(const struct create *c)
         return;
     p.layout = BLOOMFILE_LAYOUT_BLOCKED;
     if (p.hashes == 0 && params_size(&p, &size))
-        cli_fail(0,
-                 "cannot make the filter: the layout %s cannot reach so low a rate (use -l blocked "
-                 "or -l classic)",
-                 bloomfile_traits_of(c->params.layout)->name);
+        cli_fail(
+            0,
+            "cannot create the filter: the layout %s cannot reach so low a rate (use -l blocked "
+            "or -l classic)",
+            bloomfile_layout_name(c->params.layout));
     create_fail(c, BLOOMFILE_EUNREACHABLE);
 }
 

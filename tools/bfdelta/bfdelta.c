@@ -148,7 +148,7 @@ static bloomfile_filter *open_filter(const struct request *r, const char *path)
                  path, path);
     if (bloomfile_traits_of(info.layout)->solved)
         cli_fail(0, "cannot compare %s: the layout %s has no patches (copy NEW instead)", path,
-                 bloomfile_traits_of(info.layout)->name);
+                 bloomfile_layout_name(info.layout));
     return f;
 }
 
@@ -279,7 +279,7 @@ static json *of_patch(const struct bloomfile_patch_info *info)
 {
     json *object = json_new();
     json_put_count(object, "version", info->version);
-    json_put_text(object, "layout", bloomfile_traits_of(info->layout)->name);
+    json_put_text(object, "layout", bloomfile_layout_name(info->layout));
     json_put_count(object, "layer_count", info->layers);
     json_put_count(object, "patch_size", info->patch_size);
     json_put_count(object, "body_size", info->body_size);
@@ -296,7 +296,7 @@ static void print_text(FILE *out, const struct bloomfile_patch_info *info)
             "patch:   version %" PRIu32 ", %" PRIu64 " bytes, %" PRIu64 " part%s of %" PRIu64
             " pages\n",
             info->version, info->patch_size, info->parts, cli_s(info->parts), info->changed_pages);
-    fprintf(out, "filters: %s, %" PRIu64 " bytes of body", bloomfile_traits_of(info->layout)->name,
+    fprintf(out, "filters: %s, %" PRIu64 " bytes of body", bloomfile_layout_name(info->layout),
             info->body_size);
     if (info->layers > 0)
         fprintf(out, ", a series of %" PRIu32 " layer%s", info->layers, cli_s(info->layers));

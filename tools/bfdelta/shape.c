@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 
 #include <bloomfile_inspect.h>
-#include <bloomfile_unstable.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,6 +54,6 @@ _Noreturn void shape_fail(int error, const char *old_name, const bloomfile_filte
                error != BLOOMFILE_EDIFFERENTHASH)
         snprintf(advice, sizeof(advice),
                  "build NEW like OLD: bfcreate -l %s -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64,
-                 bloomfile_traits_of(a.layout)->name, a.bits, a.hashes, a.seed);
+                 bloomfile_layout_name(a.layout), a.bits, a.hashes, a.seed);
     cli_fail(0, "cannot make a patch from %s to %s: %s (%s)", old_name, new_name, why, advice);
 }

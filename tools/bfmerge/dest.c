@@ -34,7 +34,7 @@ static bool can_join(const struct merge_dest *d, const bloomfile_filter *first)
     const bloomfile_filter *source = first != NULL ? first : own;
     bool can = d->is_union && source != NULL;
     if (can && opening_any(&dest, d->path, 0) == 0) {
-        can = bloomfile_compatible(dest, source) == 0;
+        can = bloomfile_check_merge(dest, source) == 0;
         bloomfile_close(dest);
     } else {
         can = false;

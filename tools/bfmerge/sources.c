@@ -319,10 +319,10 @@ void merge_sources_check(const struct merge_sources *s)
     check_each_once(s);
     for (size_t i = 1; i < s->count && !s->slices; i++) {
         const struct merge_source *first = &s->list[0], *source = &s->list[i];
-        int error = bloomfile_compatible(first->filter, source->filter);
+        int error = bloomfile_check_merge(first->filter, source->filter);
         if (error == 0) {
             first = known;
-            error = bloomfile_compatible(first->filter, source->filter);
+            error = bloomfile_check_merge(first->filter, source->filter);
         }
         if (error != 0)
             fail_for_difference(first, source, error);

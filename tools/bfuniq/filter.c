@@ -196,7 +196,7 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
     if (wanted->fpr != 0)
         compare_rates(path, message_promised(&info), wanted->fpr);
     if (wanted->layout != 0)
-        compare(path, "-l", layout->name, bloomfile_traits_of(wanted->layout)->name);
+        compare(path, "-l", layout->name, bloomfile_layout_name(wanted->layout));
     if (plan->has_seed)
         compare_numbers(path, "-s", info.seed, wanted->seed);
 }

@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 
 #include <bloomfile_inspect.h>
-#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -130,8 +129,7 @@ static char *name_or_number(char *text, size_t size, const char *name, uint32_t 
 
 char *text_layout(char *text, size_t size, uint32_t layout)
 {
-    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
-    return name_or_number(text, size, traits != NULL ? traits->name : NULL, layout);
+    return name_or_number(text, size, bloomfile_layout_name(layout), layout);
 }
 
 char *text_state(char *text, size_t size, uint32_t state)

@@ -15,13 +15,8 @@ enum {
 
 const char *key_kind_name(const struct bloomfile_info *info)
 {
-    static const char *const names[] = {
-        [BLOOMFILE_KEYS_UNKNOWN] = "unknown", [BLOOMFILE_KEYS_TEXT] = "text",
-        [BLOOMFILE_KEYS_LOWER] = "lower",     [BLOOMFILE_KEYS_INTEGERS] = "integers",
-        [BLOOMFILE_KEYS_FIXED] = "fixed",     [BLOOMFILE_KEYS_BYTES] = "bytes"
-    };
-    const bool newer = bloomfile_keys_fit(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE;
-    return newer ? "newer" : names[info->key_kind];
+    const bool newer = bloomfile_check_keys(info, BLOOMFILE_KEYS_TEXT, 0) == BLOOMFILE_EFEATURE;
+    return newer ? "newer" : bloomfile_key_kind_name(info->key_kind);
 }
 
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info)
@@ -123,11 +118,11 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                  keys->record_size);
 }
 
-/* Like bloomfile_keys_fit(), but does not accept text for a filter of byte strings. If the user
+/* Like bloomfile_check_keys(), but does not accept text for a filter of byte strings. If the user
  * forgot --hex, every hexadecimal key would be a wrong "no". */
 static int check_fit(const struct bloomfile_info *info, struct kind wanted)
 {
-    const int error = bloomfile_keys_fit(info, wanted.kind, wanted.size);
+    const int error = bloomfile_check_keys(info, wanted.kind, wanted.size);
     return error == 0 && wanted.kind == BLOOMFILE_KEYS_TEXT &&
                    info->key_kind == BLOOMFILE_KEYS_BYTES
                ? BLOOMFILE_EKEYKIND

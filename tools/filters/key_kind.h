@@ -33,7 +33,7 @@ void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 /* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Whether the filter does not accept these keys: bloomfile_keys_fit() refuses them, or the filter
+/* Whether the filter does not accept these keys: bloomfile_check_keys() refuses them, or the filter
  * holds byte strings and the keys are text. keys->as_is accepts all keys, unless this version does
  * not know the filter's kind. If true, `why` begins with "holds". */
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,

@@ -70,12 +70,6 @@ void params_take_watermark(void *metadata, char *value)
     m->given.watermark = m->watermark;
 }
 
-const char *params_layout(uint32_t layout)
-{
-    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
-    return traits != NULL ? traits->name : NULL;
-}
-
 const char *params_plain_layout(uint32_t layout)
 {
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);

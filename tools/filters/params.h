@@ -78,9 +78,7 @@ uint64_t params_random(void);
  * through cli_usage(). */
 uint64_t params_seed(const char *text);
 
-/* For OPTIONS_WORD(): the names of the layouts; the second function returns only layouts that a
- * series can have. */
-const char *params_layout(uint32_t layout);
+/* For OPTIONS_WORD(), as bloomfile_layout_name(): only layouts that a series can have. */
 const char *params_plain_layout(uint32_t layout);
 
 /* For PARAMS_TAG() and PARAMS_WATERMARK(): store into 16 bytes, or into a struct

@@ -5,7 +5,6 @@
 #include "filters/messages.h"
 #include "filters/same_file.h"
 
-#include <bloomfile_unstable.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +74,7 @@ json *report_of_filter(const char *path, const struct bloomfile_info *info,
     json *object = json_new();
     json_put_name(object, "file", path);
     json_put_count(object, "size", info->rest_size > 0 ? info->rest_size : info->image_size);
-    json_put_text(object, "layout", bloomfile_traits_of(info->layout)->name);
+    json_put_text(object, "layout", bloomfile_layout_name(info->layout));
     json_put_count(object, "m", info->bits);
     json_put_count(object, "k", info->hashes);
     json_put_count(object, "capacity", info->capacity);

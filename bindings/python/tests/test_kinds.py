@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kinds of keys: the table of bloomfile_keys_fit() for every type of key and every way to pass it."""
+"""Kinds of keys: the table of bloomfile_check_keys() for every type of key and every way to pass it."""
 
 import array
 import pathlib

@@ -209,7 +209,7 @@ class OpenParams(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("expect", ctypes.c_uint32),
                 ("tag", ctypes.c_uint8 * 16), ("seed", ctypes.c_uint64), ("hash_id", ctypes.c_uint32),
                 ("key_kind", ctypes.c_uint32), ("self_test", ctypes.c_uint64), ("self_test_of", ctypes.c_void_p),
-                ("key_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("report", ctypes.c_void_p)]
+                ("context", ctypes.c_void_p), ("key_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("report", ctypes.c_void_p)]
 
     def __init__(self, **members):
         super().__init__(struct_size=ctypes.sizeof(self), **members)

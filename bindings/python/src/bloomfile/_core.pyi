@@ -188,7 +188,7 @@ class Filter:
         answers relied on."""
     @property
     def stale(self) -> bool:
-        """Whether the path names another file now, or the file has newer layers: open it again."""
+        """Whether to open the path again: it names another file now, cannot be examined, or the file has newer layers."""
     @property
     def fpr(self) -> float:
         """The target rate of false positives, up to `capacity` keys. measure().fpr is the actual rate."""

@@ -75,7 +75,7 @@ static bool work_enter(struct work *w)
 static bool is_of_source(int error, const bloomfile_filter *f)
 {
     return bloomfile_check(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
-           (error < 0 && bloomfile_compatible(f, f) == error);
+           (error < 0 && bloomfile_check_merge(f, f) == error);
 }
 
 static PyObject *path_of(const struct work *w, size_t i)
@@ -205,7 +205,7 @@ static PyObject *merged(struct work *w, const struct bloomfile_merge_params *p)
 {
     int error;
     for (size_t i = 1; i < w->count; i++)
-        if ((error = bloomfile_compatible(w->filters[0], w->filters[i])) != 0)
+        if ((error = bloomfile_check_merge(w->filters[0], w->filters[i])) != 0)
             return differ(w, error, i);
     LONG_CALL(error, bloomfile_merge(&w->to, w->filters, w->count, p));
     return work_end(w, error);

@@ -3,7 +3,6 @@
 #include "convert.h"
 
 #include <bloomfile_inspect.h>
-#include <bloomfile_unstable.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,15 +34,15 @@ int convert_u32(PyObject *object, void *u32)
 
 int convert_layout(PyObject *object, void *u32)
 {
-    const struct bloomfile_traits *traits;
+    const char *known;
     *(uint32_t *)u32 = 0;
     if (object == Py_None)
         return 1;
     const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
     if (name == NULL)
         return 0;
-    for (uint32_t layout = 1; (traits = bloomfile_traits_of(layout)) != NULL; layout++)
-        if (strcmp(traits->name, name) == 0) {
+    for (uint32_t layout = 1; (known = bloomfile_layout_name(layout)) != NULL; layout++)
+        if (strcmp(known, name) == 0) {
             *(uint32_t *)u32 = layout;
             return 1;
         }

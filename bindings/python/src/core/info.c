@@ -3,35 +3,28 @@
 #include "info.h"
 
 #include "convert.h"
-#include <bloomfile_unstable.h>
 
 static const char *const states[] = { NULL, "live", "sealed", "poisoned" };
-const char *const info_key_kinds[] = { NULL, "text", "lower", "integers", "fixed", "bytes" };
 
-#define COUNT(names) (sizeof(names) / sizeof(names)[0])
-
-static PyObject *named(uint32_t number, const char *const *names, size_t count)
+static PyObject *named(uint32_t number, const char *name)
 {
-    return number < count && names[number] != NULL ? PyUnicode_FromString(names[number])
-                                                   : PyLong_FromUnsignedLong(number);
+    return name != NULL ? PyUnicode_FromString(name) : PyLong_FromUnsignedLong(number);
 }
 
-const char *info_layout(uint32_t layout)
+static PyObject *state_named(uint32_t state)
 {
-    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
-    return traits != NULL ? traits->name : NULL;
+    return named(state, state < sizeof states / sizeof *states ? states[state] : NULL);
 }
 
 PyObject *info_layout_object(uint32_t layout)
 {
-    const char *name = info_layout(layout);
-    return name != NULL ? PyUnicode_FromString(name) : PyLong_FromUnsignedLong(layout);
+    return named(layout, bloomfile_layout_name(layout));
 }
 
 static PyObject *key_kind_named(uint32_t kind)
 {
     return kind == BLOOMFILE_KEYS_UNKNOWN ? Py_NewRef(Py_None)
-                                          : named(kind, info_key_kinds, COUNT(info_key_kinds));
+                                          : named(kind, bloomfile_key_kind_name(kind));
 }
 
 /* Of a damaged header, a label may be anything. */
@@ -60,8 +53,8 @@ PyObject *info_object(struct state *state, const char *class_name, const struct 
         "KsKsKsKsIsI}",
         U32(version), U32(header_size), U32(compat), U32(ro_compat), U32(incompat), U32(provenance),
         MADE(layout, info_layout_object(i->layout)), U32(hash_id), U32(hashes),
-        MADE(state, named(i->state, states, COUNT(states))), U64(bits), U64(bits_unfolded),
-        U64(seed), U64(self_test), U64(body_offset), U64(body_size), U64(image_size), U64(pages),
+        MADE(state, state_named(i->state)), U64(bits), U64(bits_unfolded), U64(seed),
+        U64(self_test), U64(body_offset), U64(body_size), U64(image_size), U64(pages),
         U64(capacity), "fpr", i->fpr, U64(sequence), U64(keys), U64(ones), U64(overflow),
         U64(bad_pages), MADE(keys_estimated, PyBool_FromLong(i->keys_estimated != 0)),
         U32(body_crc), MADE(tag, bytes_of(i->tag)), MADE(boot_id, bytes_of(i->boot_id)),

@@ -14,11 +14,7 @@ PyObject *info_object(struct state *state, const char *class_name,
 /* (Header, [(error, offset, page, field), ...]) of the first bytes of an image of that size. */
 PyObject *info_inspect(PyObject *module, PyObject *args);
 
-/* By enum bloomfile_key_kind; NULL: unknown. */
-extern const char *const info_key_kinds[];
-
-/* The number's name; NULL: unknown, and the object is the number. */
-const char *info_layout(uint32_t layout);
+/* The layout's name; its number if it is unknown. */
 PyObject *info_layout_object(uint32_t layout);
 
 #endif

@@ -14,7 +14,7 @@
 static int fit(const struct kind *k, uint32_t key, uint64_t size)
 {
     const struct bloomfile_info filter = { .key_kind = k->filter, .key_size = k->filter_size };
-    return bloomfile_keys_fit(&filter, key, size);
+    return bloomfile_check_keys(&filter, key, size);
 }
 
 void kind_set(struct kind *k, uint32_t filter, uint32_t filter_size)
@@ -60,7 +60,7 @@ static PyObject *named(uint32_t kind, uint64_t size)
         return PyUnicode_FromFormat("%llu bytes", (unsigned long long)size);
     if (kind == BLOOMFILE_KEYS_LOWER)
         return PyUnicode_FromString("text in lower case");
-    return PyUnicode_FromString(info_key_kinds[kind]);
+    return PyUnicode_FromString(bloomfile_key_kind_name(kind));
 }
 
 PyObject *kind_refuse(const struct kind *k, struct state *state, PyObject *path, uint32_t key,
@@ -115,7 +115,7 @@ bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size)
     }
     const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
     for (uint32_t i = BLOOMFILE_KEYS_TEXT; name != NULL && i <= BLOOMFILE_KEYS_BYTES; i++)
-        if (i != BLOOMFILE_KEYS_FIXED && strcmp(name, info_key_kinds[i]) == 0) {
+        if (i != BLOOMFILE_KEYS_FIXED && strcmp(name, bloomfile_key_kind_name(i)) == 0) {
             *kind = i;
             return true;
         }
@@ -133,6 +133,7 @@ PyObject *kind_object(const struct kind *k)
         return PyUnicode_FromString("newer");
     if (k->filter == BLOOMFILE_KEYS_UNKNOWN)
         return Py_NewRef(Py_None);
-    return k->filter == BLOOMFILE_KEYS_FIXED ? PyLong_FromUnsignedLong(k->filter_size)
-                                             : PyUnicode_FromString(info_key_kinds[k->filter]);
+    return k->filter == BLOOMFILE_KEYS_FIXED
+               ? PyLong_FromUnsignedLong(k->filter_size)
+               : PyUnicode_FromString(bloomfile_key_kind_name(k->filter));
 }

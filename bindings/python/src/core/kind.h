@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which keys a handle accepts, by the kind of its filter's keys: bloomfile_keys_fit(). */
+ * Which keys a handle accepts, by the kind of its filter's keys: bloomfile_check_keys(). */
 #ifndef BLOOMFILE_PYTHON_KIND_H
 #define BLOOMFILE_PYTHON_KIND_H
 

@@ -81,9 +81,9 @@ enum bloomfile_error {
     BLOOMFILE_ELAYOUT = -1403,  /* unknown layout */
     /* BLOOMFILE_KIND_STATE */
     BLOOMFILE_EPOISONED = -1501, /* poisoned: a write to disk failed or damage was found */
-    BLOOMFILE_ELIVE = -1502,     /* live, no checksums: seal it first (bfseal) */
+    BLOOMFILE_ELIVE = -1502,     /* live, without checksums (seal it first: bfseal) */
     BLOOMFILE_ESEALED = -1503,   /* sealed: it can no longer be changed */
-    BLOOMFILE_EUNCLEAN = -1504,  /* the machine, or a writer in a sync, died while it was written */
+    BLOOMFILE_EUNCLEAN = -1504,  /* the machine crashed, or a writer was killed during a sync */
     BLOOMFILE_EREPLACED = -1505, /* replaced or removed while it was in use */
     BLOOMFILE_ECHANGED = -1506,  /* overwritten while it was open */
     /* BLOOMFILE_KIND_USAGE */

@@ -54,9 +54,9 @@
     X(EFEATURE, "needs a feature this version does not know")                                      \
     X(ELAYOUT, "unknown layout")                                                                   \
     X(EPOISONED, "poisoned: a write to disk failed or damage was found")                           \
-    X(ELIVE, "live, no checksums: seal it first (bfseal)")                                         \
+    X(ELIVE, "live, without checksums (seal it first: bfseal)")                                    \
     X(ESEALED, "sealed: it can no longer be changed")                                              \
-    X(EUNCLEAN, "the machine, or a writer in a sync, died while it was written")                   \
+    X(EUNCLEAN, "the machine crashed, or a writer was killed during a sync")                       \
     X(EREPLACED, "replaced or removed while it was in use")                                        \
     X(ECHANGED, "overwritten while it was open")                                                   \
     X(ESTRUCTSIZE, "unknown struct_size: initialise the struct with its _INIT")                    \

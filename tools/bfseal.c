@@ -165,7 +165,7 @@ static void seal_in_place(struct request *r)
                  "disk, and check the copy with bfinspect --verify)",
                  r->path, bloomfile_strerror(error));
     if (error != 0 && is_poisoned)
-        cli_fail(0, "cannot seal %s: %s: rebuild it from all its keys", r->path,
+        cli_fail(0, "cannot seal %s: %s (rebuild it from all its keys)", r->path,
                  bloomfile_strerror(error));
     if (error != 0)
         message_fail(error, "cannot seal", r->path);

@@ -14,7 +14,7 @@ from support import (DISK_FAILED, GOLDEN, NAMESPACE, NO_MEMORY, SANITIZED, UNPRI
 
 KEYS = numbered(300)
 FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
-UNCLEAN = ("cannot open live: the machine, or a writer in a sync, died while it was written (add the keys since the last"
+UNCLEAN = ("cannot open live: the machine crashed, or a writer was killed during a sync (add the keys since the last"
            " sync again with bfadd --accept-unclean, or rebuild it)\n")
 
 
@@ -170,7 +170,7 @@ class FailingDisk(TroubleTest):
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rescued "
                                   b"to saved (add the keys since the last sync to it again "
-                                  b"with bfadd --accept-unclean, including the last 3 read here)\n"
+                                  b"with bfadd --accept-unclean, including the last 3 of this run)\n"
                          % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS[:13])
@@ -188,7 +188,7 @@ class FailingDisk(TroubleTest):
         writer = self.failing_adder("--rescue", "saved")
         message = self.result(writer, lines(*KEYS[13:]))[2]
         self.assertIn(b"rescued to saved (add the keys since the last sync to it again with bfadd --accept-unclean, "
-                      b"including the last 10 read here, and all that follow in the input)", message)
+                      b"including the last 10 of this run, and the rest of the input)", message)
 
     def test_failed_rescue_is_reported(self):
         self.assertIn("File exists", self.trouble("bfadd", "--rescue", "keys", "live",
@@ -235,7 +235,7 @@ class FailingDisk(TroubleTest):
         self.write("disk-fails", b"")
         message = self.trouble("bfseal", "live", changes=True,
                                env={**FAILING_DISK, "DISK_WORKS": "2"})
-        self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED}: rebuild it from all its keys\n")
+        self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED} (rebuild it from all its keys)\n")
         self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
 
     def test_disk_that_fails_from_the_start_is_reported(self):

@@ -138,8 +138,8 @@ class Names(ToolTest):
         """If an empty list were accepted, the tools would read standard input instead."""
         self.create("-q", stdin=lines("a"), name="filter")
         for tool, *words in (("bfcreate", "new"), ("bfadd", "live"), ("bfuniq",), ("bfquery", "filter"), ("bfcommon",), ("bfmerge", "new"), ("bfinspect",)):
-            for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "list: name 2 is empty"), (b"a\0\0", "list: name 2 is empty"),
-                               (b"\n", "list: name 1 is empty"), (None, "cannot open missing: No such file")):
+            for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "name 2 in list is empty"), (b"a\0\0", "name 2 in list is empty"),
+                               (b"\n", "name 1 in list is empty"), (None, "cannot open missing: No such file")):
                 self.write("list", data or b"")
                 self.assertIn(says, self.trouble(tool, *words, "--files-from", "list" if data is not None else "missing", stdin=b"a\n"))
             self.assertIn("cannot read .: Is a directory", self.trouble(tool, *words, "--files-from", "."))

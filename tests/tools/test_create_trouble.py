@@ -92,7 +92,7 @@ class Numbers(TroubleTest):
         for words in [], ["--live"]:
             self.assertRegex(self.trouble("bfcreate", "-m", "1e17", *words, "new"), r": -m 100000000000000000 needs [\d.]+ PiB\n$")
         self.assertRegex(self.trouble("bfuniq", "--filter", "new", "-n", "1e15"), r": -n 1000000000000000 needs [\d.]+ PiB\n$")
-        self.assertRegex(self.trouble("bfuniq", "-n", "1e15"), r"has [\d.]+ \wiB: -n 1000000000000000 needs that \(")
+        self.assertRegex(self.trouble("bfuniq", "-n", "1e15"), r"has [\d.]+ \wiB, and -n 1000000000000000 needs more \(")
 
     def test_error_names_the_lowest_rate_that_works(self):
         """The lowest rate for n keys is n / 2^64, because digests have 64 bits."""

@@ -46,7 +46,7 @@ class CutOff(ToolTest):
         for words in [], ["-q"], ["-n", 1000]:
             message = self.refused(*words, "good", stdin=b"")
             self.assertIn("the input has no keys", message)
-            self.assertIn("and its keys would be lost", message)
+            self.assertIn("its keys would be lost, and", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
         says = b": it has no keys, so every lookup returns no\n"
         self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty filter replaces another

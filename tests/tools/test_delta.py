@@ -323,7 +323,7 @@ class Trouble(DeltaTest):
                 self.assertIn(says, message)
                 self.assertIn("(copy it again, or make a new patch)", message)
         later = patch[:8] + b"\2" + patch[9:]
-        self.assertIn("written in a newer format version (use a later release)",
+        self.assertIn("written in a newer format version (update bloomfile)",
                       self.trouble("bfdelta", "--apply", "old", "-", "made", stdin=later))
 
     def test_missing_files_are_errors(self):

@@ -118,7 +118,7 @@ class Filters(Shipped):
                 ("header", self.flipped(100), "header is damaged"),
                 ("stale", foreign, "another set"),
                 ("foreign", self.create(stdin=b"key\n", name="no tag"), "another set"),
-                ("live", self.read(live), "live, no checksums")):
+                ("live", self.read(live), "live, without checksums")):
             with self.subTest(what):
                 self.write("db.bloom", content)
                 self.check_all_there(says)

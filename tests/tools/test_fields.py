@@ -149,7 +149,7 @@ class Inspect(FieldsTest):
         self.assertIn(f"3,000, {missing:,} missing".encode(), self.output(
             "bfinspect", "--field", "3,1", "--missing", "skip", "--keys", "rows", "plain", status=1,
             says=b"bfinspect: 1 line without the field was left out\n"))
-        self.assertIn("line 3001 has no field 3", self.trouble("bfinspect", "--field", "3,1", "--keys", "rows", "plain"))
+        self.assertIn("line 3001 of rows has no field 3", self.trouble("bfinspect", "--field", "3,1", "--keys", "rows", "plain"))
         self.create(*EXACT, "-0", stdin=b"a,b\0c\nd\0", name="quoted")
         self.assertIn(b"2, all present", self.output("bfinspect", "--csv", "--field", 2, "--keys", "-", "quoted",
                                                    stdin=b'1,"a,b"\n2,"c\nd"\n'))
@@ -276,7 +276,7 @@ class Missing(FieldsTest):
         rows[20_000] = rows[25_000] = b"nothing"
         self.write("good", lines(*self.ROWS[:500]))
         self.write("bad", lines(*rows))
-        self.says = ("bad: line 20001 has no field 2 (skip such lines: --missing skip; use an empty field: --missing empty; set the field delimiter: --delimiter C)\n")
+        self.says = ("line 20001 of bad has no field 2 (skip such lines: --missing skip; use an empty field: --missing empty; set the field delimiter: --delimiter C)\n")
 
     def fails(self, tool, *arguments, says=None, stdout=None, **options):
         result = self.run_tool(tool, *arguments, **options)
@@ -512,7 +512,7 @@ class Header(FieldsTest):
         self.write("bad", b"id\tname\n1\tx\n2\n")
         for tool, words in ("bfuniq", ["bad"]), ("bfcreate", ["new", "bad"]), ("bfcommon", ["a", "bad"]):
             result = self.run_tool(tool, "--header", "--field", 2, *words)
-            self.assertIn(b"bad: line 3 has no field 2", result.stderr)
+            self.assertIn(b"line 3 of bad has no field 2", result.stderr)
 
 
 def in_csv(*rows, delimiter=",", end="\n", quoting=csv.QUOTE_MINIMAL):
@@ -600,12 +600,12 @@ class Csv(FieldsTest):
         self.assertEqual(self.output("bfuniq", "--csv", "--header", "--field", 2, "-c", stdin=data),
                          b"2 lines, 1 new, 1 repeated\n")
         result = self.run_tool("bfuniq", "--csv", "--header", "--field", 2, stdin=data + b'"\n",x\n3\n')
-        self.assertIn(b"line 7 has no field 2", result.stderr)
+        self.assertIn(b"line 7 of standard input has no field 2", result.stderr)
 
     def test_unclosed_quote_is_an_error_and_publishes_nothing(self):
         for end in b"", b"\n", b",x\n" * 100_000:
             self.write("open.csv", b'id,"x\n"\n1,a""\n2,"b' + end)
-            says = "open.csv: the quote that opens a field in line 4 is never closed" + QUOTES.decode()
+            says = "line 4 of open.csv opens a quote that is never closed" + QUOTES.decode()
             for words in ["-j1"], ["-j4"]:
                 result = self.run_tool("bfcreate", *words, "--csv", "--field", 1, "new", "open.csv")
                 self.assertEqual((result.returncode, result.stderr.decode()), (2, "bfcreate: " + says))
@@ -619,7 +619,7 @@ class Csv(FieldsTest):
         self.write("quoted", b'"p\nq",z\n')
         field = ["--csv", "--field", 1]
         self.assertEqual(self.output("bfuniq", *field, "plain", "quoted"), b'1,x\n"p\nq",z\n')
-        says = b"bfuniq: open: the quote that opens a field in line 1 is never closed" + QUOTES
+        says = b"bfuniq: line 1 of open opens a quote that is never closed" + QUOTES
         self.assertEqual(self.output("bfuniq", *field, "open", "plain", "quoted", status=2, says=says),
                          b'1,x\n"p\nq",z\n')
 
@@ -627,8 +627,8 @@ class Csv(FieldsTest):
         for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':
             result = self.run_tool("bfuniq", "--csv", "--field", 1, "--missing", "skip", stdin=b'"\n",y\n' + what)
             self.assertEqual((result.returncode, result.stdout), (2, b'"\n",y\n'))
-            self.assertEqual(result.stderr, b"bfuniq: standard input: in the record that begins at line 3, a closing"
-                                            b" quote is not followed by a delimiter" + QUOTES)
+            self.assertEqual(result.stderr, b"bfuniq: line 3 of standard input begins a record with a closing quote"
+                                            b" that is not followed by a delimiter" + QUOTES)
 
     def test_missing_csv_fields_are_skipped_or_errors(self):
         data = b'"a\n",x\n"b"\nc,y\n\n'
@@ -636,7 +636,7 @@ class Csv(FieldsTest):
         field = ["--csv", "--field", 2, "--missing"]
         self.assertEqual(self.output("bfuniq", *field, "skip", stdin=data, says=said), b'"a\n",x\nc,y\n')
         self.assertEqual(self.output("bfuniq", *field, "empty", stdin=data), data[:-1])
-        self.assertIn(b"line 3 has no field 2", self.run_tool("bfuniq", *field, "error", stdin=data).stderr)
+        self.assertIn(b"line 3 of standard input has no field 2", self.run_tool("bfuniq", *field, "error", stdin=data).stderr)
 
     def test_incompatible_csv_options_are_refused(self):
         for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
@@ -672,14 +672,14 @@ class Csv(FieldsTest):
 
     def test_bfcommon_refuses_broken_records(self):
         self.write("good", b"id,x\n1,2\n")
-        for data, says in ((b'id,x\n1,"2\n\n', "the quote that opens a field in line 2 is never closed"),
-                           (b'id,x\n"1"2,x\n', "in the record that begins at line 2, a closing quote is not followed by a"
-                                               " delimiter")):
+        for data, says in ((b'id,x\n1,"2\n\n', "line 2 of bad opens a quote that is never closed"),
+                           (b'id,x\n"1"2,x\n', "line 2 of bad begins a record with a closing quote that is not followed"
+                                               " by a delimiter")):
             self.write("bad", data)
             for names in ["good", "bad"], ["bad", "good"]:
                 result = self.run_tool("bfcommon", "--csv", "--field", "id", *names)
                 self.assertEqual((result.returncode, result.stdout, result.stderr.decode()),
-                                 (2, b"", f"bfcommon: bad: {says}" + QUOTES.decode()))
+                                 (2, b"", f"bfcommon: {says}" + QUOTES.decode()))
 
 
 class Names(FieldsTest):

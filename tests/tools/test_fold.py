@@ -115,7 +115,7 @@ class Result(FoldTest):
         live = self.create_live("-n", 30_000)
         self.output("bfadd", "-q", "live", "keys")
         self.write("live", craft.edit(self.read(live), record={"boot_id": b"x" * 16}))
-        self.assertIn("died while it was written", self.trouble("bffold", "live", "small"))
+        self.assertIn("killed during a sync", self.trouble("bffold", "live", "small"))
         self.output("bffold", "--accept-unclean", "live", "small")
         self.assertEqual(self.query("small", "keys"), KEYS)
 

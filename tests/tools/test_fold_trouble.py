@@ -135,8 +135,8 @@ class Targets(TroubleTest):
 
     def test_missing_temporary_folder_is_an_error(self):
         message = self.trouble("bffold", "big", "-", env={"TMPDIR": str(self.folder / "no")})
-        self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no "
-                                  "(choose another folder with TMPDIR): No such file or directory\n")
+        self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no: "
+                                  "No such file or directory (choose another folder with TMPDIR)\n")
 
 
 class CommandLine(TroubleTest):

@@ -14,7 +14,6 @@ HAS_JSON = b"no JSON" not in subprocess.run([TOOLS["bfuniq"], "--json", "a"], st
                                             stderr=subprocess.PIPE).stderr
 ONE_FIELD = ["--field", 1, "--delimiter", ":"]
 FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
-NAME = b" (leave out comments, wildcards and leading dots; choose a field: --field N --delimiter C, or --json PATH)"
 
 # Each form has lines, some with the same key; the same keys written for other options; lines with other keys.
 FORMS = {
@@ -37,12 +36,12 @@ BROKEN = (
     (["--hex"], b"00112233445566778899aabbccddeeff/0\n", 1, b"'00112233445566778899aabbccddeeff/0' is not hexadecimal", FIELD),
     (["--hex"], b"\xc3\x8412\n", 1, b"'\xc3\x8412' is not hexadecimal", FIELD),
     (["--hex", "--crlf"], b"0a\r\nx\r\n", 2, b"'x' has an odd number of hexadecimal digits", FIELD),
-    (SHA1, b"7C4A8D\n", 1, b"'7C4A8D' is not 20 bytes in hexadecimal", FIELD),
-    (SHA1, b"7C4A8D09CA3762AF61E59520943DC26494F8941B\n\n", 2, b"'' is not 20 bytes in hexadecimal", FIELD),
-    (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' is not 20 bytes in hexadecimal", FIELD),
-    (["--key-size", 3], b"abc\nabcd\n", 2, b"'abcd' does not have 3 bytes", FIELD),
-    (["-i", "--key-size", 1], b"A\n\n", 2, b"'' does not have 1 byte", FIELD),
-    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not an integer from -2^63 to 2^64 - 1", FIELD)
+    (SHA1, b"7C4A8D\n", 1, b"'7C4A8D' has 6 bytes, not 40 hexadecimal digits", FIELD),
+    (SHA1, b"7C4A8D09CA3762AF61E59520943DC26494F8941B\n\n", 2, b"'' has 0 bytes, not 40 hexadecimal digits", FIELD),
+    (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' has 50 bytes, not 40 hexadecimal digits", FIELD),
+    (["--key-size", 3], b"abc\nabcd\n", 2, b"'abcd' has 4 bytes, not 3", FIELD),
+    (["-i", "--key-size", 1], b"A\n\n", 2, b"'' has 0 bytes, not 1", FIELD),
+    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a decimal integer from -2^63 to 2^64 - 1, with no sign but '-'", FIELD)
       for wrong in (b"", b"-", b"1.5", b"1e3", b"+1", b" 1", b"0x1", b"--1", b"18446744073709551616", b"-9223372036854775809",
                     b"99999999999999999999999")),
 )
@@ -112,7 +111,7 @@ class Forms(ToolTest):
     def test_a_broken_key_is_an_error_with_its_line(self):
         """--missing skip does not hide it. Each kind of error is tested with one tool, and some with all tools."""
         self.write("other", b"")
-        names = tuple((["--domains"], b"a.b\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a domain name", NAME)
+        names = tuple((["--domains"], b"a.b\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a domain name: letters, digits, '-' and '_' between single dots", FIELD)
                       for wrong in BROKEN_NAMES)
         for turn, (words, data, line, says, remedy) in enumerate(BROKEN + names):
             strict = words[0] == "--domains"
@@ -128,7 +127,7 @@ class Forms(ToolTest):
                 with self.subTest(tool=tool, words=words, data=data, fields=fields):
                     result = self.run_tool(tool, *words, *fields, *more, stdin=data)
                     self.assertEqual(result.returncode, 2)
-                    self.assertIn(b"%s: standard input: line %d: the key %s%s\n" % (tool.encode(), line, says, remedy), result.stderr)
+                    self.assertIn(b"%s: line %d of standard input: the key %s%s\n" % (tool.encode(), line, says, remedy), result.stderr)
                     self.assertFalse((self.folder / "new").exists())
 
     def test_the_first_broken_key_is_named_at_any_position(self):
@@ -138,7 +137,15 @@ class Forms(ToolTest):
             for i in at:
                 broken[i] = b"x"
             says = self.trouble("bfcreate", words, "--hex", "--key-size", 4, "new", stdin=lines(*broken))
-            self.assertIn(f"line {at[0] + 1}: the key 'x' is not 4 bytes in hexadecimal", says)
+            self.assertIn(f"line {at[0] + 1} of standard input: the key 'x' has 1 byte, not 8 hexadecimal digits", says)
+
+    def test_the_remedy_fits_the_origin_of_the_key(self):
+        self.made("--hex", stdin=b"0a\n")
+        self.assertEqual(self.trouble("bfquery", "--hex", "-e", "xy", "made"), "bfquery: the key 'xy' is not hexadecimal\n")
+        for more, remedy in ([], b" (the line ends with a carriage return: add --crlf to strip it)"), (["-0"], FIELD):
+            result = self.run_tool("bfquery", "--as-is", "--hex", *more, "made", stdin=b"0a\r" + (b"\0" if more else b"\n"))
+            self.assertEqual((result.returncode, result.stderr), (2, b"bfquery: line 1 of standard input: the key '0a\\015' has an"
+                                                                  b" odd number of hexadecimal digits" + remedy + b"\n"))
 
     def test_invalid_names_are_accepted_in_queries(self):
         """A log may contain names that bfcreate refuses. They must not end a query."""

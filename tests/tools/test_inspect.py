@@ -322,7 +322,11 @@ class Verify(InspectTest):
         self.assertEqual((fault["error"], fault["field"], fault["page"], fault["offset"]),
                          ("BLOOMFILE_EPAGE", "page", 2, 3 * 4096))
         page = self.run_tool("bfinspect", "--verify", "bad").stdout.decode().splitlines()
-        self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
+        self.assertEqual(page[0], "bad: damaged: page 2 (2 of 5 pages bad)")
+        self.assertIn("  body          2 of 5 pages bad, the first at byte 12288", page)
+        command = self.command("bfinspect", "--verify", "bad")
+        both = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder, check=False).stdout
+        self.assertEqual(both.decode().splitlines(), page)  # the message would only repeat the page
 
     def test_lost_bit_is_detected_without_verify(self):
         """Section 12.4 sets the order: the page is reported before the sums."""

@@ -31,7 +31,7 @@ class States(LiveTest):
         self.assertIn("bfseal", report["advice"])
         page = self.page().splitlines()
         self.assertEqual(page[0], "live: live, clean")
-        for row in (r"  keys          \d+ recorded, \d+ estimated from the ones, sized for 300",
+        for row in (r"  keys          \d+ recorded, \d+ estimated from the one bits, sized for 300",
                     r"  fill          [\d.]+%",
                     r"  actual rate   [\d.]+%, computed from all bits",
                     r"  target rate   1.3%",
@@ -70,8 +70,8 @@ class States(LiveTest):
     def test_unclean_filter_is_an_error_with_a_remedy(self):
         self.write("live", craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT}))
         message = self.trouble("bfinspect", "-q", "live")
-        self.assertEqual(message, "bfinspect: live: unclean: the machine, or a writer in a "
-                                  "sync, died while it was written; add the keys since the last sync again (bfadd "
+        self.assertEqual(message, "bfinspect: live: unclean: the machine crashed, or a writer was "
+                                  "killed during a sync; add the keys since the last sync again (bfadd "
                                   "--accept-unclean), or rebuild it\n")
         report = self.inspected("live")
         self.assertEqual((report["error"], report["status"], report["measure"], report["live"]),

@@ -52,10 +52,10 @@ BROKEN = [
 ]
 
 # A document without a key, and the value at the path "a.b".
-KEYLESS = [(b'{"a":{}}', "missing"), (b'{"a":{"b":null}}', "null"), (b'{"a":{"b":{"a":1}}}', "an object"),
-           (b'{"a":{"b":[1]}}', "an array"), (b'{"a":"b"}', "missing"), (b'{"a":{"b":1},"a":{}}', "missing"),
-           (b"[1]", "missing"), (b'"a"', "missing"), (b"null", "missing"), (b"1e999", "missing"),
-           (b'{"a":1e999}', "missing"), (b'{"z":1e999,"a":{"b":null}}', "null"), (b'{"z":1e999,"a":{"b":[]}}', "an array")]
+KEYLESS = [(b'{"a":{}}', "no value"), (b'{"a":{"b":null}}', "null"), (b'{"a":{"b":{"a":1}}}', "an object"),
+           (b'{"a":{"b":[1]}}', "an array"), (b'{"a":"b"}', "no value"), (b'{"a":{"b":1},"a":{}}', "no value"),
+           (b"[1]", "no value"), (b'"a"', "no value"), (b"null", "no value"), (b"1e999", "no value"),
+           (b'{"a":1e999}', "no value"), (b'{"z":1e999,"a":{"b":null}}', "null"), (b'{"z":1e999,"a":{"b":[]}}', "an array")]
 
 
 
@@ -98,7 +98,7 @@ class Keys(JsonTest):
         self.create("-q", *EXACT, stdin=b"a\n", name="filter")
         stdin, marked = b' \n{"k":"a"}\n\n', b'0\t \n1\t{"k":"a"}\n0\t\n'
         self.assertEqual(self.output("bfquery", "--mark", "--json", "k", "--missing", "empty", "filter", stdin=stdin), marked)
-        self.assertIn("in line 1, the value at the JSON path is missing",
+        self.assertIn("line 1 of standard input has no value at 'k' (",
                       self.trouble("bfquery", "--mark", "--json", "k", "filter", stdin=stdin))
 
     def test_lines_and_pieces_of_any_length_are_parsed(self):
@@ -147,18 +147,18 @@ class Faults(JsonTest):
     def check_uniq(self, document, says, *words, path="a"):
         result = self.run_tool("bfuniq", "--json", path, *words, stdin=lines(self.GOOD, document, self.GOOD))
         self.assertEqual((result.returncode, result.stderr.decode(), result.stdout),
-                         (2, f"bfuniq: standard input: {says}", lines(self.GOOD) if path == "a" else b""), document)
+                         (2, f"bfuniq: {says}", lines(self.GOOD) if path == "a" else b""), document)
 
     def test_whole_line_is_checked_even_with_skip(self):
         for document, wrong in BROKEN:
             for shown in document, document.replace(b'"a":1', b'"a":1e999'), document.replace(b'"a":1', b'"a":1.5'):
-                self.check_uniq(shown, f"line 2 {wrong} (print it: sed -n 2p FILE)\n", "--missing", "skip")
+                self.check_uniq(shown, f"line 2 of standard input {wrong}\n", "--missing", "skip")
 
     def test_values_without_text_are_missing(self):
         for document, what in KEYLESS:
-            says = f"in line 1, the value at the JSON path is {what}" + SKIP
+            says = f"line 1 of standard input has {what} at 'a.b'" + SKIP
             result = self.run_tool("bfuniq", "--json", "a.b", stdin=document)
-            self.assertEqual((result.returncode, result.stderr.decode()), (2, f"bfuniq: standard input: {says}"), document)
+            self.assertEqual((result.returncode, result.stderr.decode()), (2, f"bfuniq: {says}"), document)
         self.write("in", lines(*(document for document, _ in KEYLESS), b'{"a":{"b":""}}', b'{"a":{"b":"x"}}'))
         says = b"bfuniq: %d lines without the value were left out\n" % len(KEYLESS)
         self.assertEqual(self.output("bfuniq", "--json", "a.b", "--missing", "skip", "in", says=says),
@@ -166,7 +166,7 @@ class Faults(JsonTest):
         self.assertEqual(self.output("bfuniq", "--json", "a.b", "--missing", "empty", "in"),
                          lines(KEYLESS[0][0], b'{"a":{"b":"x"}}'))
         self.assertEqual(self.trouble("bfuniq", "--json", "b.a", "--missing", "skip", "in"),
-                         "bfuniq: no line of in has a value at the JSON path\n")
+                         "bfuniq: no line of in has a value at 'b.a'\n")
 
     def test_every_tool_names_the_first_faulty_line(self):
         rows = [b'{"a":"%d","b":[%d]}' % (i, i) for i in range(60_000)]
@@ -180,7 +180,7 @@ class Faults(JsonTest):
                                     ("bfinspect", ["plain", "--keys"], None), ("bfcommon", ["bad"], b"")):
             result = self.run_tool(tool, "--json", "a", *words, "bad")
             self.assertEqual((result.returncode, result.stderr.decode()),
-                             (2, f"{tool}: bad: line 50001 {WHOLE} (print it: sed -n 50001p FILE)\n"))
+                             (2, f"{tool}: line 50001 of bad {WHOLE}\n"))
             self.assertIn(result.stdout, [stdout if stdout is not None else result.stdout])
         self.assertFalse((self.folder / "new").exists())
 

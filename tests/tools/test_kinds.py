@@ -402,17 +402,17 @@ class Kinds(ToolTest):
                                 (["unknown", "integers"], "unknown")):
             self.output("bfmerge", "-f", "--discard", "-p", 1, "merged", *sources)
             self.assertEqual(self.kind("merged"), merged)
-        for sources, other, first in (
-                (["a", "four"], "four: key kind fixed 4", "a: key kind text"),
-                (["unknown", "a", "zero", "four"], "four: key kind fixed 4", "a: key kind text"),
-                (["four", "unknown", "five"], "five: key kind fixed 5", "four: key kind fixed 4"),
-                (["integers", "unknown", "bytes"], "bytes: key kind bytes", "integers: key kind integers"),
-                (["a", "integers"], "integers: key kind integers", "a: key kind text"),
-                (["a", "lower"], "lower: key kind lower", "a: key kind text"),
-                (["unknown", "lower"], "lower: key kind lower", "unknown: key kind unknown"),
-                (["lower", "unknown"], "unknown: key kind unknown", "lower: key kind lower")):
+        for sources, names, kinds in (
+                (["a", "four"], "four with a", "fixed 4 and text"),
+                (["unknown", "a", "zero", "four"], "four with a", "fixed 4 and text"),
+                (["four", "unknown", "five"], "five with four", "fixed 5 and fixed 4"),
+                (["integers", "unknown", "bytes"], "bytes with integers", "bytes and integers"),
+                (["a", "integers"], "integers with a", "integers and text"),
+                (["a", "lower"], "lower with a", "lower and text"),
+                (["unknown", "lower"], "lower with unknown", "lower and unknown"),
+                (["lower", "unknown"], "unknown with lower", "unknown and lower")):
             for mode in [], ["--intersect"]:
-                self.assertIn(f"cannot merge {other}, but {first} (build them from keys of one kind)",
+                self.assertIn(f"cannot merge {names}: their kinds of keys are {kinds} (build them from keys of one kind)",
                               self.trouble("bfmerge", *mode, "new", *sources))
         for sources in ["newer", "unknown"], ["bytes", "newer"]:
             self.assertIn("needs a feature this version does not know", self.trouble("bfmerge", "-p", 1, "new", *sources))

@@ -140,18 +140,18 @@ class Trouble(StreamTest):
 
     def test_live_image_is_refused(self):
         self.create_live("-n", 100)
-        self.refused(self.images[0] + self.read("live"), "filter 2", "live, no checksums")
+        self.refused(self.images[0] + self.read("live"), "filter 2", "live, without checksums")
 
     def test_different_image_is_refused(self):
         other = craft.make("blocked", 512 * 60, 5, KEYS, seed=7)
         self.refused(self.images[0] + other,
-                     "standard input, filter 2: seed 7, but standard input, filter 1: seed 0")
+                     "cannot merge standard input, filter 2 with standard input, filter 1: the seeds are 7 and 0")
 
     def test_file_size_limit_for_temporary_files_is_an_error(self):
         message = self.trouble("bfmerge", "merged", "-", stdin=self.stream, preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
                                env={"TMPDIR": "/var/tmp"})
-        self.assertEqual(message, "bfmerge: cannot write a temporary file in /var/tmp (choose another folder with TMPDIR): File too large\n")
+        self.assertEqual(message, "bfmerge: cannot write a temporary file in /var/tmp: File too large (choose another folder with TMPDIR)\n")
         message = self.trouble("bfmerge", "merged", "-", stdin=self.stream,
                                env={"TMPDIR": str(self.folder / "no")})
         self.assertIn("No such file or directory", message)
@@ -170,8 +170,8 @@ class Trouble(StreamTest):
         if result.returncode not in (0, 2):
             self.skipTest("no file system can be mounted here")
         self.assertEqual((result.returncode, result.stderr),
-                         (2, b"bfmerge: cannot write a temporary file in disk (choose another "
-                             b"folder with TMPDIR): No space left on device\n"))
+                         (2, b"bfmerge: cannot write a temporary file in disk: No space left on device "
+                             b"(choose another folder with TMPDIR)\n"))
         self.assertEqual(self.read("left"), b"")
         self.assertFalse((self.folder / "merged").exists())
 

@@ -24,16 +24,16 @@ class Sources(TroubleTest):
     def test_difference_is_named_with_both_values_and_the_remedy(self):
         seed, hashes, layout = (f" (build them with the same {what})" for what in
                                 ("-s", "-n, or the same -k", "-l"))
-        for options, words in ((["-s", 7], f"c: seed 7, but a: seed 0{seed}"),
-                               (["-s", 2**64 - 1], f"c: seed {2**64 - 1}, but a: seed 0{seed}"),
-                               (["-k", 6], f"c: k = 6, but a: k = 5{hashes}"),
-                               (["-l", "classic"], f"c: layout classic, but a: layout blocked{layout}"),
-                               (["-l", "counting"],
-                                f"c: layout counting, but a: layout blocked{layout}")):
+        for options, words in ((["-s", 7], f"the seeds are 7 and 0{seed}"),
+                               (["-s", 2**64 - 1], f"the seeds are {2**64 - 1} and 0{seed}"),
+                               (["-k", 6], f"k is 6 and 5{hashes}"),
+                               (["-l", "classic"], f"their layouts are classic and blocked{layout}"),
+                               (["-l", "counting"], f"their layouts are counting and blocked{layout}"),
+                               (["-k", 6, "-s", 7, "-i"], "their kinds of keys are lower and text (build them from keys of one kind)")):
             self.shard("c", *options)
             for mode in [], ["--intersect"], ["--union"]:
                 self.assertEqual(self.trouble("bfmerge", *mode, "new", "a", "b", "c"),
-                                 f"bfmerge: cannot merge {words}\n")
+                                 f"bfmerge: cannot merge c with a: {words}\n")
                 (self.folder / "old").write_bytes(b"old")
                 self.trouble("bfmerge", "-f", *mode, "old", "a", "b", "c")
 
@@ -85,8 +85,8 @@ class Sources(TroubleTest):
         self.assertFalse((self.folder / "new").exists())
 
     def test_invalid_lists_are_refused(self):
-        for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "name 2 is empty"),
-                           (b"a\0\0c\n", "name 2 is empty"),
+        for data, says in ((b"", "list has no file names"), (b"a\n\nb\n", "name 2 in list is empty"),
+                           (b"a\0\0c\n", "name 2 in list is empty"),
                            (b"a\nno-such\n", "cannot open no-such")):
             self.write("list", data)
             self.assertIn(says, self.trouble("bfmerge", "new", "--files-from", "list"))

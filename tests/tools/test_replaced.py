@@ -11,8 +11,8 @@ import unittest
 from support import SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
 
 KEYS = numbered(30)
-ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here again, to the file that has this name now (next time, add --rescue NEWFILE to save the filter in memory)\n")
-NOT_AT_END = ADVICE.replace("here again", "here again, and all that follow in the input")
+ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys of this run again, to the file that is there now (next time, add --rescue NEWFILE to save the filter in memory)\n")
+NOT_AT_END = ADVICE.replace("this run again", "this run again, and the rest of the input")
 
 
 def removed(test):
@@ -75,7 +75,7 @@ class Adding(ReplacedTest):
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: live was replaced or removed while it was open for "
                                   b"writing: rescued to saved with all its keys (use that file, or "
-                                  b"add the 31 keys read here again, to the file that has this name now)\n")
+                                  b"add the 31 keys of this run again, to the file that is there now)\n")
         self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
         self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
 
@@ -98,7 +98,7 @@ class Adding(ReplacedTest):
         message = self.full("--rescue", "saved")
         taken, read = re.search(
             r"rescued to saved after the first ([0-9]+) keys read \(use that file, and add the keys after them; or add the "
-            r"([0-9]+) keys read here again, and all that follow in the input, to the file that has this name now\)", message).groups()
+            r"([0-9]+) keys of this run again, and the rest of the input, to the file that is there now\)", message).groups()
         self.assertLess(int(taken), int(read))
         keys = [*KEYS, *numbered(3000, "more ")]
         self.output("bfadd", "-q", "--overfull", "saved", stdin=lines(*keys[int(taken):]))
@@ -117,7 +117,7 @@ class Adding(ReplacedTest):
         self.feed(writer, *KEYS[:5])
         self.until(lambda: not self.query_quietly(KEYS[4]), writer)
         renamed_over(self)
-        self.assertIn(b"remove the 10 keys read here again, and all that follow in the input, from the file",
+        self.assertIn(b"remove the 10 keys of this run again, and the rest of the input, from the file",
                       self.result(writer, lines(*KEYS[5:]))[2])
 
     def test_message_counts_keys_read_but_not_added(self):
@@ -129,7 +129,7 @@ class Adding(ReplacedTest):
         self.create_live("--grow", "-n", 50, name="series")
         status, _, message = self.result(writer, lines(*numbered(401, "more ")))  # in one read
         self.assertEqual(status, 2)
-        self.assertIn(b"add the 441 keys read here again", message)
+        self.assertIn(b"add the 441 keys of this run again", message)
 
     def test_replacement_during_a_removal_is_reported(self):
         self.create_live("-f", "-l", "counting", "-n", 1000)
@@ -140,7 +140,7 @@ class Adding(ReplacedTest):
         renamed_over(self)
         status, _, message = self.result(writer)
         self.assertEqual(status, 2)
-        self.assertIn(b"remove the 30 keys read here again, from the file that has this name now", message)
+        self.assertIn(b"remove the 30 keys of this run again, from the file that is there now", message)
 
     def query_quietly(self, key):
         return self.run_tool("bfquery", "-q", "live", stdin=lines(key)).returncode == 0

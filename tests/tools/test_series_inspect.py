@@ -172,7 +172,7 @@ class InspectSeries(ToolTest):
         self.write("bad", image[:at] + bytes(256) + image[at + 256:])
         for words in [], ["--verify"]:
             page, message = self.bad(*words, "bad")
-            self.assertIn("bad: damaged: page 0 of 1 of layer 1", page)
+            self.assertIn("bad: damaged: page 0 of layer 1 (1 of 5 pages bad)", page)
             self.assertRegex(page, r"(?m)^ +1 .* 1 of 1 page bad$")
         report = self.inspected("bad", "--verify")
         self.assertEqual([layer["error"] for layer in report["layers"]],
@@ -184,7 +184,7 @@ class InspectSeries(ToolTest):
         self.write("worse", bytes(both))
         report = self.inspected("worse", "--verify")
         self.assertEqual((report["bad_pages"], len(report["faults"])), (2, 2))
-        self.assertIn("page 0 of 1 of layer 1 (2 pages bad in all layers)", report["verdict"])
+        self.assertIn("page 0 of layer 1 (2 of 5 pages bad)", report["verdict"])
         header = bytearray(image)
         header[third + 100] ^= 1
         self.write("header", bytes(header))

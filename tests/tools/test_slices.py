@@ -126,7 +126,7 @@ class Slices(ToolTest):
                      stdin=lines(*KEYS[1:]), names=["29999 different keys, fewer than the 30000"])
         others = self.query("slice", stdin=lines(*numbered(9, "stranger ")))[:1]
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-", stdin=lines(*others),
-                     names=["cannot replace slice: this slice has no keys of the 1 key read, and its keys would be lost"])
+                     names=["cannot replace slice: its keys would be lost, and this slice has no keys of the 1 key read"])
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-",
                      names=["cannot replace slice: the input has no keys"])
 

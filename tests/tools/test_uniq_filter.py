@@ -162,7 +162,7 @@ class Trouble(UniqTest):
     def test_unclean_filter_is_refused_without_accept_unclean(self):
         self.live(boot_id=b"another machine!")
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\nb\n",
-                     names=["seen", "the machine, or a writer in a sync, died", "--accept-unclean"])
+                     names=["seen", "a writer was killed during a sync", "--accept-unclean"])
         self.assertEqual(self.uniq("--accept-unclean", "--filter", "seen", stdin=b"a\nb\n"), [b"b"])
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
 

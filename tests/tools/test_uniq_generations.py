@@ -264,7 +264,7 @@ class Files(UniqTest):
         for there in "seen.1", "seen.2":
             self.write(there, b"a log\n")
             message = self.trouble("bfuniq", *options(3, 10, "--filter", "seen"), stdin=b"a\n", names=["seen"])
-            self.assertIn(f"cannot make seen: {there} exists, and later", message)
+            self.assertIn(f"cannot create seen: {there} exists, and later", message)
             (self.folder / there).unlink()
         self.write("seen.3", b"a log\n")
         self.assertEqual(self.uniq(*options(3, 10, "--filter", "seen"), stdin=lines(*numbered(95))), numbered(95))
@@ -313,7 +313,7 @@ class Files(UniqTest):
         self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n",
                      names=["cannot use seen: its layer seen.1 is missing (restore it"])
         shutil.move(self.folder / "seen", self.folder / "seen.1")
-        self.assertIn("cannot make seen: seen.1 exists, and later",
+        self.assertIn("cannot create seen: seen.1 exists, and later",
                       self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n", names=["seen"]))
         shutil.move(self.folder / "seen.1", self.folder / "seen")
         shutil.move(self.folder / "moved", self.folder / "seen.1")

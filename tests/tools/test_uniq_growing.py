@@ -217,7 +217,7 @@ class Trouble(UniqTest):
         for end in self.layers():
             name = f"seen{end}"
             shutil.move(self.folder / name, self.folder / "kept")
-            says = "cannot make seen: seen.1 to " if end == "" else f"its layer {name} is missing"
+            says = "cannot create seen: seen.1 to " if end == "" else f"its layer {name} is missing"
             self.assertIn(says, self.trouble("bfuniq", "--filter", "seen", stdin=b"key 1\n", names=["seen"]))
             for stranger in f"other{end}", "live", "text", "seen.2":
                 if end == "" and stranger != "text" or end == ".2" == stranger[4:]:
@@ -245,7 +245,7 @@ class Trouble(UniqTest):
     def test_name_of_a_future_layer_is_refused(self):
         self.output("bfuniq", "--filter", "seen", stdin=b"a\n")
         self.assertEqual(self.trouble("bfuniq", "--filter", "seen.3", stdin=b"b\n"),
-                         "bfuniq: cannot make seen.3: the series seen needs that name for a layer (choose another name)\n")
+                         "bfuniq: cannot create seen.3: the series seen needs that name for a layer (choose another name)\n")
         self.assertEqual(self.output("bfuniq", "--filter", "seen.x", stdin=b"a\n"), b"a\n")
 
     def test_layers_removed_during_the_run_are_reported(self):

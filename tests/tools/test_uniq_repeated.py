@@ -97,7 +97,7 @@ class Stats(UniqTest):
                 result = self.run_tool("bfuniq", *words, *options, *EXACT, "--repeated-to", "again", "--field", 2,
                                        "bad")
                 self.assertEqual((result.returncode, result.stdout), (2, out))
-                self.assertTrue(result.stderr.startswith(says + b"bfuniq: bad: line 30011 has no field 2 ("))
+                self.assertTrue(result.stderr.startswith(says + b"bfuniq: line 30011 of bad has no field 2 ("))
                 self.assertEqual(self.read("again"), lines(*keys[:10]))
 
     def test_stats_estimate_the_new_lines_dropped(self):

@@ -70,9 +70,9 @@ static bloomfile_filter *open_filter(const struct add *a)
  * of the error. */
 static const char *keys_again(const struct work *w, char text[REMEDY_SIZE])
 {
-    snprintf(text, REMEDY_SIZE, "%s the %" PRIu64 " key%s read here again%s",
+    snprintf(text, REMEDY_SIZE, "%s the %" PRIu64 " key%s of this run again%s",
              w->add->remove ? "remove" : "add", w->read, cli_s(w->read),
-             w->all_read ? "" : ", and all that follow in the input");
+             w->all_read ? "" : ", and the rest of the input");
     return text;
 }
 
@@ -101,9 +101,8 @@ static _Noreturn void poisoned(const struct work *w, int error)
                  trouble, remedy);
     cli_fail(0,
              "%s: rescued to %s (add the keys since the last sync to it again with bfadd "
-             "--accept-unclean, including the last %" PRIu64 " read here%s)",
-             trouble, a->rescue, w->unsynced,
-             w->all_read ? "" : ", and all that follow in the input");
+             "--accept-unclean, including the last %" PRIu64 " of this run%s)",
+             trouble, a->rescue, w->unsynced, w->all_read ? "" : ", and the rest of the input");
 }
 
 /* The keys were added to a file that no longer has a name. */
@@ -113,7 +112,7 @@ static _Noreturn void replaced(const struct work *w)
     char trouble[DESCRIPTION_SIZE], remedy[2 * REMEDY_SIZE], again[REMEDY_SIZE];
     snprintf(trouble, sizeof(trouble), "%s was replaced or removed while it was open for writing",
              a->path);
-    snprintf(remedy, sizeof(remedy), "%s, %s the file that has this name now", keys_again(w, again),
+    snprintf(remedy, sizeof(remedy), "%s, %s the file that is there now", keys_again(w, again),
              a->remove ? "from" : "to");
     if (!rescue(w, trouble, remedy))
         cli_fail(0, "%s: %s (next time, add --rescue NEWFILE to save the filter in memory)",

@@ -149,7 +149,7 @@ void input_check_unchanged(const struct input *in)
     if (in->where.piped || in->copy != NULL || in->where.fd < 0)
         return;
     if (fstat(in->where.fd, &now) != 0)
-        cli_fail(errno, "cannot look at %s", in->where.name);
+        cli_fail(errno, "cannot examine %s", in->where.name);
     if (now.st_dev != before->st_dev || now.st_ino != before->st_ino ||
         now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
         now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)

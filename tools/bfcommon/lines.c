@@ -92,7 +92,7 @@ static void make_room(struct lines *l)
     char most[32];
     size_t size = l->size < l->where.limit / 2 ? 2 * l->size : l->where.limit;
     if (size <= l->size)
-        cli_fail(0, "cannot hold a key of %s from %s (add --memory, or check -0 and -x)",
+        cli_fail(0, "cannot hold a key of %s from %s (raise --memory, or check -0 and -x)",
                  cli_bytes(most, sizeof(most), l->size), l->where.name);
     uint8_t *bigger = realloc(l->buffer, size + JSON_PADDING);
     if (bigger == NULL)
@@ -196,11 +196,11 @@ static void hand_out_rest(struct lines *l)
     const struct fields *f = &l->form.fields;
     size_t left = l->end - l->start;
     if (f->csv && l->csv == CSV_QUOTED) {
-        char reason[FAULT_TEXT];
-        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE },
-                       l->next_line + csv_lines_to_open(f->delimiter, l->buffer + l->start, left),
-                       (struct bloomfile_key){ 0 }, reason);
-        cli_fail(0, "%s: %s", l->where.name, reason);
+        const struct fault_place at = {
+            .input = l->where.name,
+            .line = l->next_line + csv_lines_to_open(f->delimiter, l->buffer + l->start, left)
+        };
+        cli_fail(0, "%s", fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, &at));
     }
     if (l->form.record_size > 0 && left > 0)
         cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name, left,

@@ -292,7 +292,7 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     int error = bloomfile_create_memory(&filter->f, &params,
                                         BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_OVER_CAPACITY);
     if (error != 0)
-        cli_fail(error, "cannot make a filter in memory");
+        cli_fail(error, "cannot create a filter in memory");
 }
 
 static void hash_all(const struct filter *filter, const struct bloomfile_key *keys, size_t n,

@@ -31,8 +31,8 @@ static int make_file(const char *folder)
 {
     int fd, error = spool_file(folder, &fd);
     if (error != 0)
-        cli_fail(error, "cannot make a temporary file in %s (choose another folder with --temp)",
-                 folder);
+        cli_fail(0, "cannot create a temporary file in %s: %s (choose another folder with --temp)",
+                 folder, bloomfile_strerror(error));
     return fd;
 }
 
@@ -45,9 +45,9 @@ static void write_all(struct spool *s, const uint8_t *bytes, size_t size)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            cli_fail(errno,
-                     "cannot write a temporary file in %s (choose another folder with --temp)",
-                     s->folder);
+            cli_fail(0,
+                     "cannot write a temporary file in %s: %s (choose another folder with --temp)",
+                     s->folder, bloomfile_strerror(errno));
         bytes += n;
         size -= (size_t)n;
     }

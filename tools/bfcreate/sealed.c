@@ -148,7 +148,9 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
     if (error == ENOMEM)
         cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " key%s", count, cli_s(count));
     if (error != 0)
-        cli_fail(0, "cannot write a temporary file in the folder %s: %s (more --memory needs less)",
+        cli_fail(0,
+                 "cannot write a temporary file in the folder %s: %s (raise --memory, or set "
+                 "TMPDIR to another folder)",
                  spool_folder(params->spool), bloomfile_strerror(error));
     return count;
 }
@@ -171,11 +173,11 @@ static _Noreturn void too_few(const struct create *c, uint64_t keys)
 /* A slice may have no keys although keys were read: all of them may belong to other slices. */
 static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
 {
-    char why[NONE_SIZE] = "the input has no keys (did the program that writes the keys fail?)";
+    char why[NONE_SIZE] = "the input has no keys (did the program that writes them fail?)";
     if (read > 0)
         snprintf(why, sizeof(why), "this slice has no keys of the %" PRIu64 " key%s read", read,
                  cli_s(read));
-    cli_fail(0, "cannot replace %s: %s, and its keys would be lost", c->path, why);
+    cli_fail(0, "cannot replace %s: its keys would be lost, and %s", c->path, why);
 }
 
 /* `read` includes repeated keys. */
@@ -248,7 +250,7 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_filter *f;
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
-        cli_fail(error, "%s is written, but cannot be opened", path);
+        cli_fail(error, "%s was created, but cannot be opened", path);
     bloomfile_get_info(f, info);
     bloomfile_close(f);
 }

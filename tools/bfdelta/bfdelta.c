@@ -259,7 +259,7 @@ static void check_patch(const char *path, int error)
     if (error == BLOOMFILE_EPATCH && is_filter(path))
         cli_usage("%s is a filter, not a patch", name);
     if (error == BLOOMFILE_EVERSION || error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT)
-        cli_fail(0, "cannot use the patch %s: %s (use a later release)", name, words);
+        cli_fail(0, "cannot use the patch %s: %s (update bloomfile)", name, words);
     if (error == BLOOMFILE_EPATCH || error == BLOOMFILE_ETRUNCATED || error == BLOOMFILE_ETRAILING)
         cli_fail(0, "cannot use the patch %s: %s (copy it again, or make a new patch)", name,
                  words);

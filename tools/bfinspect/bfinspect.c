@@ -187,11 +187,13 @@ static void warn_of(const struct inspect_report *r)
     cli_warn(0, "%s: %s%s%s", r->path, r->verdict, between, r->advice);
 }
 
-/* Whether the report has shown the error already: on a terminal, the message would
- * only repeat it. */
+/* Whether the page goes to the same terminal, pipe or file as messages, which would only repeat
+ * it. */
 static bool is_told_by_page(const struct inspect_report *r, const struct inspect_options *o)
 {
-    return prints_page(r, o) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+    struct stat out, err;
+    return prints_page(r, o) && fstat(STDOUT_FILENO, &out) == 0 &&
+           fstat(STDERR_FILENO, &err) == 0 && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
 }
 
 static int inspect(const char *path, struct inspect_options *o, bool *printed)

@@ -198,17 +198,15 @@ static const struct inspect_layer *bad_layer(const struct inspect_report *r)
     return NULL;
 }
 
-/* Names the damaged page, "page 3 of 12", and the layer of a series. */
+/* Names the first damaged page, from 0, and the layer of a series. */
 static void judge_page(struct inspect_report *r, const struct bloomfile_fault *fault)
 {
     const struct inspect_layer *bad = bad_layer(r);
-    verdict_add(r, "damaged: page %" PRIu64 " of %" PRIu64, fault->page,
-                bad != NULL ? bad->info.pages : r->info.pages);
+    verdict_add(r, "damaged: page %" PRIu64, fault->page);
     if (bad != NULL)
         verdict_add(r, " of layer %" PRIu64, bad->info.layer);
-    if (r->info.bad_pages > 1)
-        verdict_add(r, " (%" PRIu64 " pages bad%s)", r->info.bad_pages,
-                    bad != NULL ? " in all layers" : "");
+    verdict_add(r, " (%" PRIu64 " of %" PRIu64 " page%s bad)", r->info.bad_pages, r->info.pages,
+                cli_s(r->info.pages));
 }
 
 /* All checksums of pages are right, but the body contradicts the header. */
@@ -219,7 +217,7 @@ static void judge_contradiction(struct inspect_report *r, const char *field)
     if (bad != NULL)
         verdict_add(r, "of layer %" PRIu64 " ", bad->info.layer);
     if (strcmp(field, "padding") == 0)
-        verdict_add(r, "has ones beyond m");
+        verdict_add(r, "has one bits beyond m");
     else if (strcmp(field, "head") == 0)
         verdict_add(r, "has a page with an invalid head");
     else

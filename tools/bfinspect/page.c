@@ -54,7 +54,7 @@ static void put_keys(FILE *out, const struct inspect_report *r)
         r->info.keys_estimated != 0 ? "about " : "", recorded, r->measured ? estimate : "",
         !r->measured   ? ""
         : is_solved(r) ? " by its pages, "
-                       : " estimated from the ones, ",
+                       : " estimated from the one bits, ",
         capacity,
         grows                      ? " so far"
         : r->info.whole_blocks > 0 ? " in all slices"
@@ -84,8 +84,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
 {
     char place[SHORT] = "";
     if (r->fault_count > 0 && r->faults[0].page != UINT64_MAX)
-        snprintf(place, sizeof(place), "; the first one (from page 0) is at byte %" PRIu64,
-                 r->faults[0].offset);
+        snprintf(place, sizeof(place), ", the first at byte %" PRIu64, r->faults[0].offset);
     if (r->depth < INSPECT_BODY)
         row(out, "body", "not read");
     else if (!is_damaged(r) && r->info.state == BLOOMFILE_STATE_LIVE)

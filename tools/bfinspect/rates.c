@@ -178,8 +178,9 @@ static void judge_keys(struct inspect_report *r)
     text_count(count, sizeof(count), r->keys_count);
     also(r);
     verdict_add(r, "%s of %s key%s missing", missing, count, cli_s(r->keys_count));
-    verdict_advise(
-        r, "this filter was made from other keys, or from other bytes (line ends? -0? --crlf?)");
+    verdict_advise(r,
+                   "the filter was made from other keys, or these are read differently: for lines "
+                   "that end with CR LF add --crlf, for keys that end with NUL add -0");
     r->status = INSPECT_PROMISE_BROKEN;
 }
 

@@ -71,8 +71,8 @@ struct stream {
 
 static _Noreturn void fail_to_spool(const struct stream *s, int error)
 {
-    cli_fail(error, "cannot write a temporary file in %s (choose another folder with TMPDIR)",
-             s->folder);
+    cli_fail(0, "cannot write a temporary file in %s: %s (choose another folder with TMPDIR)",
+             s->folder, bloomfile_strerror(error));
 }
 
 static void open_spool(struct stream *s)
@@ -231,7 +231,7 @@ void merge_sources_add(struct merge_sources *s, const char *path)
     }
     bloomfile_filter *f = opening_must(path, s->open_flags, OPENING_ANY);
     if (stat(path, &file) != 0)
-        cli_fail(errno, "cannot look at %s", path);
+        cli_fail(errno, "cannot examine %s", path);
     put(s, strdup(path), f, &file);
 }
 
@@ -278,34 +278,34 @@ static void check_each_once(const struct merge_sources *s)
         fail_for_twins(first, second);
 }
 
+#define PAIR "cannot merge %s with %s: "
+
 static _Noreturn void fail_for_difference(const struct merge_source *first,
                                           const struct merge_source *other, int error)
 {
     const struct bloomfile_info *a = &first->info, *b = &other->info;
-    char layout[2][32], kind[2][KEY_KIND_ROOM];
+    char texts[2][KEY_KIND_ROOM];
+    const bool is_known =
+        a->key_kind != BLOOMFILE_KEYS_UNKNOWN && b->key_kind != BLOOMFILE_KEYS_UNKNOWN;
+    const bool differ = is_known && (a->key_kind != b->key_kind || a->key_size != b->key_size);
+    if (differ && bloomfile_error_kind(error) == BLOOMFILE_KIND_FOREIGN)
+        error = BLOOMFILE_EKEYKIND; /* a rebuild with the same options would not help */
     switch (error) {
     case BLOOMFILE_EDIFFERENTLAYOUT:
-        cli_fail(0, "cannot merge %s: layout %s, but %s: layout %s (build them with the same -l)",
-                 other->name, text_layout(layout[0], sizeof(layout[0]), b->layout), first->name,
-                 text_layout(layout[1], sizeof(layout[1]), a->layout));
-    case BLOOMFILE_EDIFFERENTHASH:
-        cli_fail(0, "cannot merge %s: hash function %" PRIu32 ", but %s: hash function %" PRIu32,
-                 other->name, b->hash_id, first->name, a->hash_id);
+        cli_fail(0, PAIR "their layouts are %s and %s (build them with the same -l)", other->name,
+                 first->name, text_layout(texts[0], sizeof(texts[0]), b->layout),
+                 text_layout(texts[1], sizeof(texts[1]), a->layout));
     case BLOOMFILE_EDIFFERENTHASHCOUNT:
         cli_fail(0,
-                 "cannot merge %s: k = %" PRIu32 ", but %s: k = %" PRIu32
-                 " (build them with the same -n, or the same -k)",
-                 other->name, b->hashes, first->name, a->hashes);
+                 PAIR "k is %" PRIu32 " and %" PRIu32
+                      " (build them with the same -n, or the same -k)",
+                 other->name, first->name, b->hashes, a->hashes);
     case BLOOMFILE_EDIFFERENTSEED:
-        cli_fail(0,
-                 "cannot merge %s: seed %" PRIu64 ", but %s: seed %" PRIu64
-                 " (build them with the same -s)",
-                 other->name, b->seed, first->name, a->seed);
+        cli_fail(0, PAIR "the seeds are %" PRIu64 " and %" PRIu64 " (build them with the same -s)",
+                 other->name, first->name, b->seed, a->seed);
     case BLOOMFILE_EKEYKIND:
-        cli_fail(
-            0,
-            "cannot merge %s: key kind %s, but %s: key kind %s (build them from keys of one kind)",
-            other->name, key_kind_text(kind[0], b), first->name, key_kind_text(kind[1], a));
+        cli_fail(0, PAIR "their kinds of keys are %s and %s (build them from keys of one kind)",
+                 other->name, first->name, key_kind_text(texts[0], b), key_kind_text(texts[1], a));
     default:
         cli_fail(error, "cannot merge %s with %s", other->name, first->name);
     }

@@ -23,8 +23,9 @@ void confirm_begin(struct confirm *c)
                  c->path);
     for (size_t i = 0; i < c->filters->count; i++) {
         if (c->filters->list[i].folds)
-            cli_fail(0, "cannot use --confirm: letter case matters in some filters, not in %s",
-                     c->filters->list[i].path);
+            cli_fail(
+                0, "cannot use --confirm: %s ignores the case of letters, and other filters do not",
+                c->filters->list[i].path);
     }
     c->keys = key_list_new();
     c->known = calloc(c->filters->count, sizeof(*c->known));
@@ -39,7 +40,8 @@ static void *room_for(void *memory, size_t *room, size_t wanted, size_t size)
     *room = 2 * wanted;
     void *more = reallocarray(memory, *room, size);
     if (more == NULL)
-        cli_fail(ENOMEM, "cannot hold more matching keys (use less --memory)");
+        cli_fail(0, "cannot hold more matching keys: %s (lower --memory)",
+                 bloomfile_strerror(ENOMEM));
     return more;
 }
 

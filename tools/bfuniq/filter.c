@@ -44,7 +44,7 @@ static _Noreturn void fail_to_make(const char *what, const struct bloomfile_para
 {
     char why[TOO_LARGE_TEXT];
     const bool explained = too_large_explain(params, error, why);
-    cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s%s", what, params->capacity,
+    cli_fail(0, "cannot create %s for %" PRIu64 " key%s: %s%s%s", what, params->capacity,
              cli_s(params->capacity), bloomfile_strerror(error), explained ? ": " : "",
              explained ? why : message_advice(error));
 }
@@ -63,7 +63,7 @@ static void check_size(uint64_t bytes, const char *when)
     char needed[VALUE_SIZE], present[VALUE_SIZE];
     if (bytes > machine_memory())
         cli_fail(
-            0, "cannot hold %s in memory, this machine has %s%s (keep it in a file: --filter FILE)",
+            0, "cannot hold %s in memory: this machine has %s%s (keep it in a file: --filter FILE)",
             cli_bytes(needed, sizeof(needed), bytes),
             cli_bytes(present, sizeof(present), machine_memory()), when);
 }
@@ -79,7 +79,7 @@ static void check_plan(const struct bloomfile_params *params)
     if (__builtin_mul_overflow(bits / 8, filters, &bytes))
         bytes = UINT64_MAX;
     char why[64];
-    snprintf(why, sizeof(why), ": -n %" PRIu64 " needs that", params->capacity);
+    snprintf(why, sizeof(why), ", and -n %" PRIu64 " needs more", params->capacity);
     check_size(bytes, why);
 }
 
@@ -101,7 +101,7 @@ void filter_check_memory(const bloomfile_filter *f, uint64_t lines)
     char stopped[64] = "";
     bloomfile_get_info(f, &info);
     if (lines > 0)
-        snprintf(stopped, sizeof(stopped), ": stopped after %" PRIu64 " line%s", lines,
+        snprintf(stopped, sizeof(stopped), "; stopped after %" PRIu64 " line%s", lines,
                  cli_s(lines));
     check_size(info.image_size, stopped);
 }
@@ -265,16 +265,17 @@ static bloomfile_filter *create_file(const struct filter_plan *plan, const char 
     char others[SERIES_TEXT];
     const struct bloomfile_params params = with_defaults(plan);
     if (series_dangles(path))
-        cli_fail(0, "cannot make %s: it is a dangling symbolic link", path);
+        cli_fail(0, "cannot create %s: it is a dangling symbolic link", path);
     if (series_claims(path, others))
-        cli_fail(0, "cannot make %s: %s", path, others);
+        cli_fail(0, "cannot create %s: %s", path, others);
     int error = bloomfile_create(&f, path, &params,
                                  ADDING | (plan->open_flags & BLOOMFILE_OPEN_OVER_CAPACITY));
     if (error == BLOOMFILE_ESERIES && series_files(path, others))
-        cli_fail(0,
-                 "cannot make %s: %s exists, and later layers need that name (restore %s if it was"
-                 " removed, or name a new file)",
-                 path, others, path);
+        cli_fail(
+            0,
+            "cannot create %s: %s exists, and later layers need that name (restore %s if it was"
+            " removed, or name a new file)",
+            path, others, path);
     if (error != 0 && error != EEXIST)
         fail_to_make(path, &params, error);
     return f;

@@ -93,7 +93,7 @@ static void read_file(struct names *n, const char *path)
         next = next != NULL ? next : end;
         *next = '\0';
         if (next == at)
-            cli_fail(0, "%s: name %d is empty", shown, n->count - before + 1);
+            cli_fail(0, "name %d in %s is empty", n->count - before + 1, shown);
         names_add(n, at);
         at = next + 1;
     }

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -164,6 +165,8 @@ static _Noreturn void refuse_name(const struct options *o, const char *word)
     }
     if (all[0] != '\0')
         cli_usage("ambiguous option %.*s (%s)", size, word, all);
+    if (strchr(word, '.') != NULL || access(word, F_OK) == 0)
+        cli_usage("unknown option %s: for a file of that name, write ./%s", word, word);
     cli_usage("unknown option %.*s", size, word);
 }
 

@@ -29,8 +29,8 @@ static void check_folder(void)
 {
     const char *folder = spool_folder(NULL);
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
-        cli_fail(errno, "cannot write a temporary file in %s (choose another folder with TMPDIR)",
-                 folder);
+        cli_fail(0, "cannot write a temporary file in %s: %s (choose another folder with TMPDIR)",
+                 folder, bloomfile_strerror(errno));
 }
 
 void destination_check(const char *dest, bool force)

@@ -13,13 +13,13 @@ enum {
     SHOWN = 40 /* bytes of a key */
 };
 
+#define MISSING_REMEDY "skip such lines: --missing skip; use an empty "
 #define QUOTES_REMEDY                                                                              \
-    " (write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
-#define FIELD_REMEDY                                                                               \
-    " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
+    "(write a quote inside quotes twice; without --csv, quotes are ordinary bytes)"
 
 /* Indexed by the number of the fault. */
-static const char *const at_path[] = { "", "missing", "null", "an object", "an array" };
+static const char *const at_path[] = { "", "has no value", "has null", "has an object",
+                                       "has an array" };
 static const char *const wrong_with[] = {
     [FAULT_SYNTAX] = "is not one whole JSON value",
     [FAULT_UTF8] = "is not valid JSON: it has bytes that are not UTF-8",
@@ -28,87 +28,91 @@ static const char *const wrong_with[] = {
     [FAULT_DEPTH] = "nests arrays and objects more than 1024 deep",
 };
 
-/* Describes a key that an option does not allow. */
-static void describe_key(struct fault fault, uint64_t line, struct bloomfile_key key,
-                         char text[FAULT_TEXT])
+const char fault_command_line[] = "(command line)";
+
+static void put_wrong(FILE *out, struct fault fault, const struct bloomfile_key *key)
 {
-    char is[100];
-    const char *remedy = FIELD_REMEDY;
-    const size_t shown = key.size < SHOWN ? key.size : SHOWN;
-    char *safe = text_safe(key.data, shown, true);
     switch (fault.kind) {
     case FAULT_SIZE:
-        snprintf(is, sizeof(is), "does not have %" PRIu32 " byte%s", fault.number,
-                 cli_s(fault.number));
-        break;
     case FAULT_HEX_SIZE:
-        snprintf(is, sizeof(is), "is not %" PRIu32 " byte%s in hexadecimal", fault.number,
-                 cli_s(fault.number));
+        fprintf(out, "has %zu byte%s, not %" PRIu32 "%s", key->size, cli_s(key->size),
+                fault.number * (fault.kind == FAULT_SIZE ? 1 : 2),
+                fault.kind == FAULT_SIZE ? "" : " hexadecimal digits");
         break;
     case FAULT_HEX_ODD:
-        snprintf(is, sizeof(is), "has an odd number of hexadecimal digits");
+        fprintf(out, "has an odd number of hexadecimal digits");
         break;
     case FAULT_INTEGER:
-        snprintf(is, sizeof(is), "is not an integer from -2^63 to 2^64 - 1");
+        fprintf(out, "is not a decimal integer from -2^63 to 2^64 - 1, with no sign but '-'");
         break;
     case FAULT_DOMAIN:
-        snprintf(is, sizeof(is), "is not a domain name");
-        remedy = " (leave out comments, wildcards and leading dots; choose a field: --field N "
-                 "--delimiter C, or --json PATH)";
+        fprintf(out, "is not a domain name: letters, digits, '-' and '_' between single dots");
         break;
     default:
-        snprintf(is, sizeof(is), "is not hexadecimal");
+        fprintf(out, "is not hexadecimal");
         break;
     }
-    snprintf(text, FAULT_TEXT, "line %" PRIu64 ": the key '%s%s' %s%s", line, safe,
-             shown < key.size ? "..." : "", is, remedy);
-    free(safe);
 }
 
-void fault_describe(struct fault fault, uint64_t line, struct bloomfile_key key,
-                    char text[FAULT_TEXT])
+/* Describes a key that an option does not allow. */
+static void put_key(FILE *out, struct fault fault, const struct fault_place *at)
 {
+    const struct bloomfile_key *key = &at->key;
+    const bool is_given = at->input == fault_command_line;
+    const size_t shown = key->size < SHOWN ? key->size : SHOWN;
+    char *safe = text_safe(key->data, shown, true);
+    if (!is_given)
+        fprintf(out, "line %" PRIu64 " of %s: ", at->line, at->input);
+    fprintf(out, "the key '%s%s' ", safe, shown < key->size ? "..." : "");
+    free(safe);
+    put_wrong(out, fault, key);
+    if (at->strips_cr && key->size > 0 && ((const char *)key->data)[key->size - 1] == '\r')
+        fprintf(out, " (the line ends with a carriage return: add --crlf to strip it)");
+    else if (!is_given)
+        fprintf(out,
+                " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: "
+                "--header)");
+}
+
+char *fault_describe(struct fault fault, const struct fault_place *at)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        text_no_memory();
     switch (fault.kind) {
-    case FAULT_NONE:
-        text[0] = '\0';
-        break;
     case FAULT_NO_FIELD:
-        snprintf(text, FAULT_TEXT,
-                 "line %" PRIu64 " has no field %" PRIu32
-                 " (skip such lines: --missing skip; use an empty field: --missing empty; set the "
-                 "field delimiter: --delimiter C)",
-                 line, fault.number);
+        fprintf(out,
+                "line %" PRIu64 " of %s has no field %" PRIu32 " (" MISSING_REMEDY
+                "field: --missing empty; set the field delimiter: --delimiter C)",
+                at->line, at->input, fault.number);
         break;
     case FAULT_QUOTE:
-        snprintf(text, FAULT_TEXT,
-                 "in the record that begins at line %" PRIu64
-                 ", a closing quote is not followed by a delimiter" QUOTES_REMEDY,
-                 line);
+        fprintf(out,
+                "line %" PRIu64 " of %s begins a record with a closing quote that is not followed "
+                "by a delimiter " QUOTES_REMEDY,
+                at->line, at->input);
         break;
     case FAULT_OPEN_QUOTE:
-        snprintf(text, FAULT_TEXT,
-                 "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
-                 line);
+        fprintf(out, "line %" PRIu64 " of %s opens a quote that is never closed " QUOTES_REMEDY,
+                at->line, at->input);
         break;
     case FAULT_NO_VALUE:
-        snprintf(text, FAULT_TEXT,
-                 "in line %" PRIu64
-                 ", the value at the JSON path is %s (skip such lines: --missing "
-                 "skip; use an empty key: --missing empty)",
-                 line, at_path[fault.number]);
+        fprintf(out, "line %" PRIu64 " of %s %s at '%s' (" MISSING_REMEDY "key: --missing empty)",
+                at->line, at->input, at_path[fault.number], at->json);
         break;
     case FAULT_JSON:
-        snprintf(text, FAULT_TEXT, "line %" PRIu64 " %s (print it: sed -n %" PRIu64 "p FILE)", line,
-                 wrong_with[fault.number], line);
-        break;
-    case FAULT_BLANK:
-        snprintf(text, FAULT_TEXT, "line %" PRIu64 " is blank", line);
+        fprintf(out, "line %" PRIu64 " of %s %s", at->line, at->input, wrong_with[fault.number]);
         break;
     case FAULT_MEMORY:
-        snprintf(text, FAULT_TEXT, "there is not enough memory for line %" PRIu64, line);
+        fprintf(out, "no memory for line %" PRIu64 " of %s", at->line, at->input);
         break;
     default:
-        describe_key(fault, line, key, text);
+        put_key(out, fault, at);
         break;
     }
+    if (fclose(out) != 0)
+        text_no_memory();
+    return text;
 }

@@ -50,19 +50,25 @@ struct fault {
     uint32_t number;
 };
 
-enum {
-    FAULT_TEXT = 500
-};
-
 /* Whether --missing applies to the fault. Every other fault is an error. */
 static inline bool fault_is_missing(struct fault fault)
 {
     return fault.kind == FAULT_NO_FIELD || fault.kind == FAULT_NO_VALUE;
 }
 
-/* Writes the message for a fault and its remedy. `line` is the first line of the record, and `key`
- * is its key, if it has one. */
-void fault_describe(struct fault fault, uint64_t line, struct bloomfile_key key,
-                    char text[FAULT_TEXT]);
+/* The input that stands for keys on the command line. */
+extern const char fault_command_line[];
+
+/* A record without a valid key, for the message. */
+struct fault_place {
+    const char *input; /* name of the input */
+    uint64_t line;     /* first line of the record */
+    struct bloomfile_key key;
+    const char *json; /* the JSON path of the key; NULL: none */
+    bool strips_cr;   /* --crlf would strip a carriage return at the end of the record */
+};
+
+/* Returns the message for a fault, with its place and remedy, from malloc(). */
+char *fault_describe(struct fault fault, const struct fault_place *at);
 
 #endif

@@ -7,6 +7,7 @@
 #include "os/thread.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 struct feed {
     bloomfile_builder *builder;
@@ -14,9 +15,8 @@ struct feed {
     struct keys *input;
     struct cli_progress progress;
     int error;
-    const char *broken_path; /* input of the first piece with a fault; NULL: no fault */
+    char *fault; /* message for the first piece with a fault; NULL: no fault */
     uint64_t broken_piece;
-    char fault[FAULT_TEXT];
 };
 
 /* The result of a thread's work on a piece. */
@@ -30,10 +30,10 @@ struct share {
  * will still be noted. */
 static void note_fault(struct feed *f, const struct keys_piece *piece, const struct split *split)
 {
-    if (!split_is_broken(split) || (f->broken_path != NULL && f->broken_piece < piece->number))
+    if (!split_is_broken(split) || (f->fault != NULL && f->broken_piece < piece->number))
         return;
-    split_describe(split, f->fault);
-    f->broken_path = piece->path;
+    free(f->fault);
+    f->fault = split_describe(split, piece->path);
     f->broken_piece = piece->number;
 }
 
@@ -45,7 +45,7 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, const struct sh
     if (f->error == 0)
         f->error = share->error;
     note_fault(f, piece, &share->split);
-    bool more = f->error == 0 && f->broken_path == NULL && keys_next_piece(f->input, piece);
+    bool more = f->error == 0 && f->fault == NULL && keys_next_piece(f->input, piece);
     f->progress.doing = keys_path(f->input);
     f->progress.bytes = keys_bytes(f->input);
     cli_progress_step(&f->progress);
@@ -89,8 +89,8 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     cli_progress_step(&f.progress);
     team_run(options->threads, work, &f);
     cli_progress_end(&f.progress);
-    if (f.broken_path != NULL)
-        cli_fail(0, "%s: %s", f.broken_path, f.fault);
+    if (f.fault != NULL)
+        cli_fail(0, "%s", f.fault);
     keys_tell_skipped(f.input, f.progress.keys, options->quiet);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);

@@ -282,12 +282,10 @@ void fields_tell_skipped(const struct fields *f, const char *path, uint64_t reco
 /* Names the field with the highest number: a record that lacks a field lacks this field too. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
 {
-    static const char says[] = "no line of %s has %s";
-    char what[80] = "a value at the JSON path";
-    if (f->json == NULL)
-        snprintf(what, sizeof(what), "field %" PRIu32 " (set the field delimiter: --delimiter C)",
-                 f->steps[f->count - 1].number);
-    if (!keep_going)
-        cli_fail(0, says, path, what);
-    cli_warn(0, says, path, what);
+    void (*const say)(int, const char *, ...) = keep_going ? cli_warn : cli_fail;
+    if (f->json != NULL)
+        say(0, "no line of %s has a value at '%s'", path, f->json_text);
+    else
+        say(0, "no line of %s has field %" PRIu32 " (set the field delimiter: --delimiter C)", path,
+            f->steps[f->count - 1].number);
 }

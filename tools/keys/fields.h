@@ -41,9 +41,10 @@ struct fields {
     bool csv;           /* records and fields as in csv.h */
     bool header;        /* the first record of an input is a header */
     const struct json_path
-        *json;  /* the key is the value at this path of a JSON document (json.h) */
-    bool blank; /* JSON: a blank line lacks the value; otherwise it is ignored */
-    bool named; /* `names` has `count` columns; header_find_columns() will set `steps` */
+        *json;             /* the key is the value at this path of a JSON document (json.h) */
+    const char *json_text; /* the path as the user wrote it */
+    bool blank;            /* JSON: a blank line lacks the value; otherwise it is ignored */
+    bool named;            /* `names` has `count` columns; header_find_columns() will set `steps` */
     struct fields_name {
         const uint8_t *bytes;
         size_t size;

@@ -2,6 +2,7 @@
  * Parsing of JSON paths, and stubs for a build without a JSON parser. */
 #include "keys/json.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -46,6 +47,9 @@ static void parse_path(struct json_path *path, char *text)
     const bool is_pointer = text[0] == '/';
     const char separator = is_pointer ? '/' : '.';
     path->count = 0;
+    if (strncmp(text, "--", 2) == 0)
+        cli_usage("--json takes a PATH, not '%s': write /%s for a name that begins with --", text,
+                  text);
     for (char *at = text + is_pointer, *end;; at = end + 1) {
         end = strchrnul(at, separator);
         const bool is_last = *end == '\0';
@@ -68,8 +72,12 @@ static void parse_path(struct json_path *path, char *text)
 void json_take_path(void *fields, char *value)
 {
     static struct json_path path; /* one per program */
+    struct fields *f = fields;
+    f->json_text = strdup(value); /* parse_path() changes the value */
+    if (f->json_text == NULL)
+        cli_fail(ENOMEM, "cannot hold the JSON path");
     parse_path(&path, value);
-    ((struct fields *)fields)->json = &path;
+    f->json = &path;
 }
 
 #else

@@ -116,6 +116,13 @@ static void refuse(struct keys *k, const char *path, const char *reason)
     close_input(k);
 }
 
+/* `reason` is from malloc(). */
+static void refuse_record(struct keys *k, char *reason)
+{
+    refuse(k, "", reason);
+    free(reason);
+}
+
 static void greet(const struct keys *k)
 {
     if (strcmp(k->path, "-") == 0 && isatty(STDIN_FILENO))
@@ -231,11 +238,10 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     } else if (p->size > 0) {
         keep_rest(k, p, used);
     } else if (is_open) {
-        char reason[FAULT_TEXT];
-        const uint64_t line = k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used);
-        fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, line,
-                       (struct bloomfile_key){ 0 }, reason);
-        refuse(k, source_name(k->path), reason);
+        const struct fault_place at = { .input = source_name(k->path),
+                                        .line = k->lines + 1 +
+                                                csv_lines_to_open(f->delimiter, p->bytes, used) };
+        refuse_record(k, fault_describe((struct fault){ .kind = FAULT_OPEN_QUOTE }, &at));
     } else {
         char reason[128];
         snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
@@ -362,7 +368,7 @@ static void give(struct keys *k, struct keys_piece *p)
         if (record == 0)
             p->bytes[p->size++] = k->split.end_byte;
     }
-    k->path = "(command line)";
+    k->path = fault_command_line;
     prepare(k, p);
 }
 
@@ -424,9 +430,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 /* Reports a faulty record and stops: later inputs would have such records too. */
 static void end_at_fault(struct keys *k)
 {
-    char reason[FAULT_TEXT];
-    split_describe(&k->left, reason);
-    refuse(k, source_name(k->path), reason);
+    refuse_record(k, split_describe(&k->left, source_name(k->path)));
     k->next = k->count;
     k->left = (struct split){ 0 };
 }

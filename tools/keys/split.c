@@ -166,16 +166,19 @@ size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, siz
     return last != NULL ? (size_t)(last + 1 - bytes) : 0;
 }
 
-void split_describe(const struct split *s, char text[FAULT_TEXT])
+char *split_describe(const struct split *s, const char *input)
 {
-    fault_describe(s->fault, s->line, s->broken, text);
+    const bool is_json = split_has_fields(s) && s->fields->json != NULL;
+    const struct fault_place at = { .input = input,
+                                    .line = s->line,
+                                    .key = s->broken,
+                                    .json = is_json ? s->fields->json_text : NULL,
+                                    .strips_cr = s->end_byte == '\n' && !s->crlf && !is_json };
+    return fault_describe(s->fault, &at);
 }
 
-void split_check(const struct split *s, const char *path)
+void split_check(const struct split *s, const char *input)
 {
-    char text[FAULT_TEXT];
-    if (!split_is_broken(s))
-        return;
-    split_describe(s, text);
-    cli_fail(0, "%s: %s", path, text);
+    if (split_is_broken(s))
+        cli_fail(0, "%s", split_describe(s, input));
 }

@@ -55,10 +55,10 @@ static inline bool split_is_broken(const struct split *s)
     return s->fault.kind != FAULT_NONE;
 }
 
-/* Writes the message for the fault and its remedy. */
-void split_describe(const struct split *s, char text[FAULT_TEXT]);
+/* Returns the message for the fault, from malloc(). */
+char *split_describe(const struct split *s, const char *input);
 
 /* Ends the program through cli_fail() if a fault ended the split. */
-void split_check(const struct split *s, const char *path);
+void split_check(const struct split *s, const char *input);
 
 #endif

@@ -8,8 +8,8 @@ function keysFact(info, measured) {
   const sized = `sized for ${count(info.capacityExact)}${info.slice ? " in all slices" : ""}`;
   if (!measured) return `${recorded}, ${sized}`;
   if (info.layout === "ribbon") return `${recorded}, ${count(measured.keysEstimate)} by its pages, ${sized}`;
-  const seen = measured.keysEstimate === null ? "more than can be estimated from the ones"
-    : `${count(Math.round(measured.keysEstimate))} estimated from the ones`;
+  const seen = measured.keysEstimate === null ? "more than can be estimated from the one bits"
+    : `${count(Math.round(measured.keysEstimate))} estimated from the one bits`;
   return `${recorded}, ${seen}, ${sized}`;
 }
 

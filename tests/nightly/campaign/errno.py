@@ -294,7 +294,7 @@ MEANS = (
     ("openat", "EBUSY", "it is being sealed"),
     ("msync", None, "poisoned"),
     ("fdatasync", None, "poisoned"),
-    ("pwrite64", None, "died while it was written"),                       # the mark of a sync could not be removed
+    ("pwrite64", None, "a writer was killed during a sync"),               # the mark of a sync could not be removed
     ("limit", None, "error while loading shared libraries|cannot be preloaded"),
     ("close", None, "error while loading shared libraries"),
 )

@@ -62,9 +62,9 @@ public enum ErrorCode {
     /** Sealed: it can no longer be changed. */
     ESEALED("sealed: it can no longer be changed", "merge it with another filter"),
     /** Live, and live images are not read here. */
-    ELIVE("live, no checksums: seal it first (bfseal)", "seal it first: bfseal FILE"),
+    ELIVE("live, without checksums (seal it first: bfseal)", "seal it first: bfseal FILE"),
     /** The machine, or a writer, died when not all was on disk. */
-    EUNCLEAN("the machine, or a writer in a sync, died while it was written",
+    EUNCLEAN("the machine crashed, or a writer was killed during a sync",
             "add the keys since the last sync again, or rebuild it"),
     /** The reader cannot learn which boot this is. */
     ENOBOOT("the current boot cannot be identified (no boot_id in /proc)", "mount /proc"),

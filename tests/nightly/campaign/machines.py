@@ -179,8 +179,9 @@ chmod 1777 "$FILES\""""
 # These count the calls of opening a file, and overlayfs needs more.
 COUNTS_OPENINGS = "every-call-fails(-pinned)?|open-faults"
 
-# These need permissions and unnamed files, which vfat lacks; or compile in a read-only folder.
-NOT_ON_VFAT = "create-faults|python"
+# The first needs permissions and unnamed files, which vfat lacks. The rest compile in a folder that is read-only there.
+COMPILES = "python|go|rust|sqlite|postgresql"
+NOT_ON_VFAT = f"create-faults|{COMPILES}"
 
 # Live filters need a local file system.
 NOT_SHARED = b"BLOOMFILE_EFILESYSTEM|cannot be shared|a local disk"
@@ -220,7 +221,7 @@ ENVIRONMENTS = {
     "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"', left_out=NOT_ON_FUSE),
     "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"'), left_out=NOT_ON_FUSE),
     "vfat": UserModeLinux(VFAT, left_out=NOT_ON_VFAT),
-    "NFS": UserModeLinux(NFS, left_out=f"{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}", refusal=NOT_SHARED),
+    "NFS": UserModeLinux(NFS, left_out=f"{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}|{COMPILES}", refusal=NOT_SHARED),
     "i386": Machine("i386"),
     "musl": Machine("musl"),
     "arm64": Machine("arm64", "qemu-aarch64"),

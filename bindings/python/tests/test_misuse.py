@@ -106,6 +106,10 @@ class Misuse(Case):
         self.assertRaisesRegex(ValueError, "never opened", b.add_many, keys(b, seed=5))
         live.close()
 
+    def test_batch_names_the_closed_filter(self):
+        self.filter.close()
+        self.assertRaisesRegex(ValueError, "the filter '.*test.bloom' is closed$", self.filter.contains_many, KEYS)
+
     def test_object_is_initialized_once(self):
         """Several threads may try concurrently."""
         for _ in range(200):

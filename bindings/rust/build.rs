@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Finds out whether the compiler has the stable functions of AVX-512, which came with Rust 1.89.
+//! Finds out whether there are stable functions of AVX-512, which came with Rust 1.89.
 
 use std::process::Command;
 
@@ -12,7 +12,8 @@ fn minor_version() -> Option<u32> {
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-check-cfg=cfg(bloomfile_avx512)");
-    if minor_version().is_some_and(|minor| minor >= 89) {
+    let is_x86_64 = std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
+    if is_x86_64 && minor_version().is_some_and(|minor| minor >= 89) {
         println!("cargo:rustc-cfg=bloomfile_avx512");
     }
 }

@@ -1,37 +1,99 @@
 // SPDX-License-Identifier: MIT
 //! The bytes that hold an image: borrowed, owned or mapped.
 
+#![allow(unsafe_code)] // A pointer into the bytes, and blocks as arrays.
+
 use crate::aligned::Aligned;
 use crate::error::{Error, Result};
-use core::ops::Deref;
+use crate::ribbon::LINE;
+use core::ops::{Deref, Range};
+use core::ptr::NonNull;
 #[cfg(feature = "std")]
 use std::{fs::File, io::Read, path::Path};
 
+pub(crate) type Block = [u8; LINE];
+
+/// The blocks, or lines, of bytes; an incomplete one is left out.
+#[inline]
+pub(crate) fn blocks_of(bytes: &[u8]) -> &[Block] {
+    // SAFETY: arrays of bytes have no alignment, and these are within `bytes`.
+    unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / LINE) }
+}
+
 #[derive(Debug)]
-pub(crate) enum Container<'a> {
+enum Bytes<'a> {
     Borrowed(&'a [u8]),
     Owned(Aligned),
     #[cfg(feature = "mmap")]
     Mapped(crate::mapping::Mapping),
 }
 
+#[derive(Debug)]
+pub(crate) struct Container<'a> {
+    bytes: Bytes<'a>,
+    /// Parts of the bytes: a single lookup need not find out first where they are.
+    body: NonNull<[u8]>,
+    blocks: NonNull<[Block]>,
+}
+
+// SAFETY: `body` and `blocks` are shared references to the bytes, which other threads may read.
+unsafe impl Send for Container<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Container<'_> {}
+
 impl Deref for Container<'_> {
     type Target = [u8];
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        match self {
-            Container::Borrowed(bytes) => bytes,
-            Container::Owned(bytes) => bytes,
+        match &self.bytes {
+            Bytes::Borrowed(bytes) => bytes,
+            Bytes::Owned(bytes) => bytes,
             #[cfg(feature = "mmap")]
-            Container::Mapped(mapping) => mapping,
+            Bytes::Mapped(mapping) => mapping,
         }
+    }
+}
+
+impl<'a> Container<'a> {
+    fn new(bytes: Bytes<'a>) -> Self {
+        Container { bytes, body: NonNull::from(&[]), blocks: NonNull::from(&[]) }
+    }
+
+    pub(crate) fn borrowed(bytes: &'a [u8]) -> Self {
+        Container::new(Bytes::Borrowed(bytes))
+    }
+
+    #[cfg(feature = "mmap")]
+    pub(crate) fn mapped(mapping: crate::mapping::Mapping) -> Self {
+        Container::new(Bytes::Mapped(mapping))
+    }
+
+    /// Chooses the bytes of [`Container::body`] and, if it has blocks, of [`Container::blocks`].
+    pub(crate) fn set_body(&mut self, body: Range<usize>, has_blocks: bool) {
+        let body = &self[body];
+        let blocks = if has_blocks { blocks_of(body) } else { &[] };
+        (self.body, self.blocks) = (NonNull::from(body), NonNull::from(blocks));
+    }
+
+    #[inline]
+    pub(crate) fn body(&self) -> &[u8] {
+        // SAFETY: the body is part of the bytes. Those live as long as the container, never change,
+        // and stay where they are if it moves: they are borrowed, mapped, or in a vector.
+        unsafe { self.body.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn blocks(&self) -> &[Block] {
+        // SAFETY: as above.
+        unsafe { self.blocks.as_ref() }
     }
 }
 
 impl Container<'static> {
     pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self> {
-        Aligned::copy_of(bytes).map(Container::Owned).ok_or(Error::Memory)
+        let copy = Aligned::copy_of(bytes).ok_or(Error::Memory)?;
+        Ok(Container::new(Bytes::Owned(copy)))
     }
 
     #[cfg(feature = "std")]
@@ -40,6 +102,6 @@ impl Container<'static> {
         let size = usize::try_from(file.metadata()?.len()).map_err(|_| Error::Memory)?;
         let mut bytes = Aligned::zeros(size).ok_or(Error::Memory)?;
         file.read_exact(&mut bytes)?;
-        Ok(Container::Owned(bytes))
+        Ok(Container::new(Bytes::Owned(bytes)))
     }
 }

@@ -4,11 +4,11 @@
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::fault::Fault;
-use crate::hash::{digest, HashName, XXH3};
+use crate::hash::{digest, mulhi, HashName, XXH3};
 #[cfg(feature = "std")]
 use crate::image::Image;
 use crate::info::{Info, KeyKind, Layout};
-use crate::kernel::Fast;
+use crate::kernel;
 use crate::part::Part;
 use crate::series::parse_all;
 use alloc::borrow::Cow;
@@ -27,7 +27,6 @@ const BATCH: usize = 256;
 /// that a lookup needs it. A damaged page answers *maybe*, and [`Filter::error`] reports it.
 #[derive(Debug)]
 pub struct Filter<'a> {
-    fast: Fast,
     /// Whether the keys are hashed by an application, and only digests can be looked up.
     application: bool,
     seed: u64,
@@ -53,7 +52,7 @@ impl<'a> Filter<'a> {
     /// assert_eq!(error.name(), "BLOOMFILE_EMAGIC");
     /// ```
     pub fn from_bytes(image: &'a [u8]) -> Result<Self> {
-        Self::new(Container::Borrowed(image), false)
+        Self::new(Container::borrowed(image), false)
     }
 
     /// Opens the image, or sealed series, that fills a slice, even if its keys were hashed by an
@@ -65,7 +64,7 @@ impl<'a> Filter<'a> {
     ///
     /// As [`Filter::from_bytes`], but not [`Error::Hash`] for functions of applications.
     pub fn from_bytes_any_hash(image: &'a [u8]) -> Result<Self> {
-        Self::new(Container::Borrowed(image), true)
+        Self::new(Container::borrowed(image), true)
     }
 
     /// Copies the image, or sealed series, that fills a slice, and opens the copy.
@@ -87,7 +86,6 @@ impl<'a> Filter<'a> {
         let info = &first.image.info;
         let application = info.hash.id != XXH3;
         let mut filter = Filter {
-            fast: Fast::none(),
             application,
             seed: info.seed,
             rest: images.collect(),
@@ -102,21 +100,19 @@ impl<'a> Filter<'a> {
         Ok(filter)
     }
 
-    /// Answers from now on.
-    #[allow(unsafe_code)] // `Fast` keeps a pointer to the container.
+    /// Answers from now on. Single lookups in single images have a shorter way.
     fn trust_hash(&mut self) {
         self.hash_error = None;
-        if self.first.image.info.layout == Layout::Blocked && self.rest.is_empty() {
-            let blocks = self.first.blocks_in(&self.container);
-            // SAFETY: the filter owns or borrows the container as long as it lives. Its bytes stay
-            // where they are if the filter moves: they are borrowed, mapped, or in a vector.
-            self.fast = unsafe { Fast::new(&blocks, self.first.level()) };
+        if self.rest.is_empty() {
+            let image = &self.first.image;
+            let has_blocks = image.info.layout == Layout::Blocked && image.info.slice.is_none();
+            self.container.set_body(image.used(), has_blocks);
         }
     }
 
     /// Answers *maybe* from now on.
     fn distrust_hash(&mut self, error: fn() -> Error) -> Result<()> {
-        self.fast = Fast::none();
+        self.container.set_body(0..0, false);
         self.hash_error = Some(error);
         Err(error())
     }
@@ -177,18 +173,27 @@ impl<'a> Filter<'a> {
     #[inline]
     #[must_use]
     pub fn contains_digest(&self, digest: u64) -> bool {
-        match self.fast.look_up(digest) {
-            Some((_, true)) => true,
-            Some((block, false)) if self.first.is_right_block(block) => false,
-            _ => self.any_part(digest),
+        let (Part { spread, level, .. }, blocks) = (&self.first, self.container.blocks());
+        match blocks.get(mulhi(digest, blocks.len() as u64) as usize) {
+            Some(block) if self.first.are_all_right() => kernel::has(*level, block, digest, spread),
+            _ => self.maybe(digest),
         }
     }
 
     /// Lookups in pages that were not checked yet, and in images of other layouts.
     #[inline(never)]
+    fn maybe(&self, digest: u64) -> bool {
+        let body = self.container.body();
+        if body.is_empty() || !self.first.are_all_right() {
+            return self.any_part(digest);
+        }
+        self.first.right_maybe(body, digest)
+    }
+
+    #[inline(never)]
     fn any_part(&self, digest: u64) -> bool {
         let maybe = |part: &Part| part.maybe(&self.container, digest, &self.fault);
-        self.hash_error.is_some() || maybe(&self.first) || self.rest.iter().any(maybe)
+        self.hash_error.is_some() || self.parts().any(maybe)
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
@@ -269,10 +274,13 @@ impl<'a> Filter<'a> {
         assert_eq!(digests.len(), answers.len(), "one answer for each digest");
         if self.hash_error.is_some() {
             answers.fill(true);
-        } else {
-            self.first.many(&self.container, digests, answers, &self.fault);
-            self.rest.iter().for_each(|part| self.add_answers(part, digests, answers));
+            return answers.len();
         }
+        let found = self.first.many(&self.container, digests, answers, &self.fault);
+        if self.rest.is_empty() {
+            return found;
+        }
+        self.rest.iter().for_each(|part| self.add_answers(part, digests, answers));
         answers.iter().filter(|&&answer| answer).count()
     }
 
@@ -434,7 +442,7 @@ impl Filter<'static> {
     pub unsafe fn map<P: AsRef<Path>>(path: P) -> Result<Self> {
         // SAFETY: the caller makes the same promise.
         let mapping = unsafe { crate::mapping::Mapping::new(path.as_ref())? };
-        Filter::new(Container::Mapped(mapping), false)
+        Filter::new(Container::mapped(mapping), false)
     }
 }
 

@@ -4,8 +4,11 @@
 use crate::bytes::{array_at, crc32, is_zero, u32_at, u64_at};
 use crate::error::{Error, Result};
 use crate::hash::{self_test, HashName, XXH3};
-use crate::info::{body_size, image_size, Form, Info, KeyKind, Layer, Layout, Slice, PAGE};
+use crate::info::{
+    body_size, bytes_needed, image_size, Form, Info, KeyKind, Layer, Layout, Slice, PAGE,
+};
 use alloc::string::String;
+use core::ops::Range;
 
 pub(crate) const MAGIC: [u8; 8] = *b"\xBFBLM\r\n\x1A\n";
 /// The limit of m and of capacities.
@@ -60,6 +63,12 @@ impl Image {
 
     pub(crate) fn body<'c>(&self, container: &'c [u8]) -> &'c [u8] {
         &container[self.body_start()..self.body_start() + self.body_size]
+    }
+
+    /// Where the bits are in the container, without padding.
+    pub(crate) fn used(&self) -> Range<usize> {
+        let start = self.body_start();
+        start..start + bytes_needed(self.info.layout, self.info.m) as usize
     }
 
     pub(crate) fn entry(&self, container: &[u8], page: usize) -> u32 {

@@ -2,178 +2,182 @@
 //! Lookups in one image, which check each page before they rely on a zero bit of it.
 
 use crate::bytes::crc32;
+use crate::container::{blocks_of, Block};
 use crate::error::{Error, Result};
 use crate::fault::Fault;
-use crate::hash::{cells, mulhi};
+use crate::hash::cells;
 use crate::image::Image;
 use crate::info::{Layout, PAGE};
-use crate::kernel::{self, blocks_of, Block, Blocks, Level};
+use crate::kernel::{self, page_of, Cells, Level, Spread};
 use crate::pages::{Pages, State};
-use crate::prefetch::prefetch;
-use crate::ribbon::LINE;
+use crate::ribbon::{Shape, LINE};
 use crate::verify::{self, check_whole};
-
-/// How many lookups of cells are fetched before they are done.
-const FETCHED: usize = 32;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// An image, and which of its pages were checked.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// The numbers of a lookup, next to each other.
-    body_start: usize,
-    /// Blocks (lines) of 64 bytes of the body, and of the filter of which it may be a slice.
-    blocks: u64,
-    first_block: u64,
-    whole_blocks: u64,
-    k: u32,
+    /// What a lookup needs, next to each other.
+    pub spread: Spread,
+    pub level: Level,
     layout: Layout,
-    level: Level,
+    /// Where the bits are in the container, without padding.
+    used: Range<usize>,
     pages: Pages,
+    /// Ribbon: the shape of each page that was found right, which answers *maybe* if the page is
+    /// wrong. 0 until the page was checked.
+    shapes: Vec<AtomicU32>,
     pub image: Image,
 }
 
 impl Part {
     pub(crate) fn new(image: Image) -> Self {
-        let blocks = image.info.m / 512;
-        let (first_block, whole_blocks) = match &image.info.slice {
+        let info = &image.info;
+        let (first, whole) = match &info.slice {
             Some(slice) => (slice.first_block, slice.whole_blocks),
-            None => (0, blocks),
+            None => (0, info.m / 512),
         };
+        let shapes = if info.layout == Layout::Ribbon { image.pages() } else { 0 };
         Part {
-            body_start: image.body_start(),
-            blocks,
-            first_block,
-            whole_blocks,
-            k: image.info.k,
-            layout: image.info.layout,
+            spread: Spread::new(whole, first, info.k),
             level: Level::best(),
+            layout: info.layout,
+            used: image.used(),
             pages: Pages::new(image.pages()),
+            shapes: (0..shapes).map(|_| AtomicU32::new(0)).collect(),
             image,
         }
     }
 
-    #[inline]
     pub(crate) fn maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        if self.are_all_right() {
+            return self.right_maybe(&container[self.used.clone()], digest);
+        }
         match self.layout {
             Layout::Blocked => self.blocked_maybe(container, digest, fault),
             Layout::Ribbon => self.ribbon_maybe(container, digest, fault),
-            Layout::Classic | Layout::Counting => self.cells_maybe(container, digest, fault),
+            Layout::Classic => self.cells_maybe::<false>(container, digest, fault),
+            Layout::Counting => self.cells_maybe::<true>(container, digest, fault),
         }
     }
 
-    /// The number of a digest's block in this body, or a larger number if it is in another slice.
+    /// Looks up a digest in a body whose pages were all found right.
     #[inline]
-    fn block_of(&self, digest: u64) -> u64 {
-        mulhi(digest, self.whole_blocks).wrapping_sub(self.first_block)
-    }
-
-    /// The bytes of a block or line, if this body has it.
-    #[inline]
-    fn block<'c>(&self, container: &'c [u8], block: u64) -> Option<&'c Block> {
-        if block >= self.blocks {
-            return None;
+    pub(crate) fn right_maybe(&self, body: &[u8], digest: u64) -> bool {
+        let Part { level, spread, image, .. } = self;
+        match self.layout {
+            Layout::Blocked => {
+                let block = spread.find(blocks_of(body), digest);
+                block.is_none_or(|block| kernel::has(*level, block, digest, spread))
+            }
+            Layout::Ribbon => {
+                let pages = kernel::Pages { body, shapes: &self.shapes };
+                let page = page_of(digest, body);
+                kernel::ribbon(*level, body, page, pages.shape(page), digest)
+            }
+            Layout::Classic => kernel::has_bits(*level, body, image.info.m, spread.k, digest),
+            Layout::Counting => kernel::has_counters(*level, body, image.info.m, spread.k, digest),
         }
-        container.get(self.body_start + block as usize * LINE..)?.first_chunk()
     }
 
-    #[inline]
-    pub(crate) fn blocked_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
-        let number = self.block_of(digest);
-        match self.block(container, number) {
-            Some(block) if !kernel::has(self.level, block, digest, self.k) => {
-                !self.relies_on(container, number as usize / (PAGE / LINE), fault)
+    fn blocked_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        match self.spread.find(self.blocks(container), digest) {
+            Some(block) if !kernel::has(self.level, block, digest, &self.spread) => {
+                let page = self.spread.number(digest) as usize / (PAGE / LINE);
+                !self.relies_on(container, page, fault)
             }
             _ => true,
         }
     }
 
-    /// Looks up many digests.
+    fn cells_maybe<const COUNTERS: bool>(
+        &self,
+        container: &[u8],
+        digest: u64,
+        fault: &Fault,
+    ) -> bool {
+        let them = self.cells::<COUNTERS>(container);
+        cells(digest, them.k, them.m).all(|cell| {
+            them.is_set(cell)
+                || !self.relies_on(container, Cells::<COUNTERS>::byte(cell) / PAGE, fault)
+        })
+    }
+
+    fn ribbon_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
+        let pages = self.ribbon_pages(container);
+        let page = page_of(digest, pages.body);
+        self.check_page(container, page as usize, fault);
+        kernel::ribbon(self.level, pages.body, page, pages.shape(page), digest)
+    }
+
+    /// Looks up many digests, and returns how many may be in the set.
     pub(crate) fn many(
         &self,
         container: &[u8],
         digests: &[u64],
         answers: &mut [bool],
         fault: &Fault,
-    ) {
+    ) -> usize {
         match self.layout {
             Layout::Blocked => {
-                kernel::many(self.level, &self.blocks_in(container), digests, answers);
-            }
-            Layout::Ribbon => {
-                kernel::many_ribbon(self.level, self.lines(container), digests, answers);
-            }
-            Layout::Classic | Layout::Counting => {
-                return self.many_cells(container, digests, answers, fault);
-            }
-        }
-        if self.pages.are_all_right() {
-            return;
-        }
-        for (&digest, answer) in digests.iter().zip(answers) {
-            let page = self.block_of(digest) as usize / (PAGE / LINE);
-            *answer = *answer || !self.relies_on(container, page, fault);
-        }
-    }
-
-    /// The blocks of the layout blocked.
-    pub(crate) fn blocks_in<'c>(&self, container: &'c [u8]) -> Blocks<'c> {
-        Blocks {
-            body: self.lines(container),
-            first: self.first_block,
-            whole: self.whole_blocks,
-            k: self.k,
-        }
-    }
-
-    pub(crate) fn level(&self) -> Level {
-        self.level
-    }
-
-    fn lines<'c>(&self, container: &'c [u8]) -> &'c [Block] {
-        blocks_of(self.image.body(container), self.blocks as usize)
-    }
-
-    /// Most keys that are not in the set have a zero among their first cells. So those are fetched.
-    fn many_cells(&self, container: &[u8], digests: &[u64], answers: &mut [bool], fault: &Fault) {
-        let shift = if self.layout == Layout::Counting { 1 } else { 3 };
-        for (digests, answers) in digests.chunks(FETCHED).zip(answers.chunks_mut(FETCHED)) {
-            for &digest in digests {
-                for cell in cells(digest, self.k.min(3), self.image.info.m) {
-                    prefetch(container, self.body_start + (cell >> shift) as usize);
+                let (level, blocks) = (self.level, self.blocks(container));
+                let found = kernel::many_blocked(level, blocks, &self.spread, digests, answers);
+                if self.are_all_right() {
+                    return found;
+                }
+                let page = |digest| self.spread.number(digest) as usize / (PAGE / LINE);
+                for (&digest, answer) in digests.iter().zip(&mut *answers) {
+                    *answer = *answer || !self.relies_on(container, page(digest), fault);
                 }
             }
-            for (&digest, answer) in digests.iter().zip(answers) {
-                *answer = self.cells_maybe(container, digest, fault);
+            Layout::Ribbon => {
+                let pages = self.ribbon_pages(container);
+                if !self.are_all_right() {
+                    for &digest in digests {
+                        self.check_page(container, page_of(digest, pages.body) as usize, fault);
+                    }
+                }
+                return kernel::many_ribbon(self.level, &pages, digests, answers);
+            }
+            Layout::Classic if self.are_all_right() => {
+                return kernel::many_bits(self.level, &self.cells(container), digests, answers);
+            }
+            Layout::Counting if self.are_all_right() => {
+                return kernel::many_counters(self.level, &self.cells(container), digests, answers);
+            }
+            Layout::Classic | Layout::Counting => {
+                for (&digest, answer) in digests.iter().zip(&mut *answers) {
+                    *answer = self.maybe(container, digest, fault);
+                }
             }
         }
+        answers.iter().filter(|&&answer| answer).count()
     }
 
-    fn cells_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
-        let body = self.image.body(container);
-        let (shift, mask) = if self.layout == Layout::Counting { (1, 15) } else { (3, 1) };
-        cells(digest, self.k, self.image.info.m).all(|cell| {
-            let byte = (cell >> shift) as usize;
-            let bit = (cell << (3 - shift)) & 7;
-            body[byte] >> bit & mask != 0 || !self.relies_on(container, byte / PAGE, fault)
-        })
+    /// The blocks, or lines, that are in use.
+    fn blocks<'c>(&self, container: &'c [u8]) -> &'c [Block] {
+        blocks_of(&container[self.used.clone()])
     }
 
-    fn ribbon_maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {
-        let page = self.block_of(digest) as usize / (PAGE / LINE);
-        kernel::ribbon(self.level, self.ribbon_page(container, page), digest)
-            || !self.relies_on(container, page, fault)
+    fn cells<'c, const COUNTERS: bool>(&self, container: &'c [u8]) -> Cells<'c, COUNTERS> {
+        Cells { body: &container[self.used.clone()], m: self.image.info.m, k: self.spread.k }
+    }
+
+    fn ribbon_pages<'c>(&'c self, container: &'c [u8]) -> kernel::Pages<'c> {
+        kernel::Pages { body: &container[self.used.clone()], shapes: &self.shapes }
     }
 
     /// The lines of a page that are in use.
     fn ribbon_page<'c>(&self, container: &'c [u8], page: usize) -> &'c [u8] {
-        let used = &self.image.body(container)[..self.blocks as usize * LINE];
-        verify::page(used, page)
+        verify::page(&container[self.used.clone()], page)
     }
 
-    /// Whether the page of a block was found right.
+    /// Whether every zero bit is a certain "no".
     #[inline]
-    pub(crate) fn is_right_block(&self, block: usize) -> bool {
-        self.pages.is_right(block / (PAGE / LINE))
+    pub(crate) fn are_all_right(&self) -> bool {
+        self.pages.are_all_right()
     }
 
     /// Whether a zero bit of the page is a certain "no".
@@ -191,6 +195,20 @@ impl Part {
         if !right {
             fault.report(&Error::Page(page as u64));
         }
+        self.record(container, page, right)
+    }
+
+    /// Records the result of a check, and returns whether the page counts as right.
+    fn record(&self, container: &[u8], page: usize, right: bool) -> bool {
+        if let Some(shape) = self.shapes.get(page) {
+            if right {
+                // A page that another thread found wrong stays wrong.
+                let Shape(new) = Shape::of_page(self.ribbon_page(container, page));
+                let _ = shape.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
+            } else {
+                shape.store(Shape::MAYBE.0, Ordering::Relaxed);
+            }
+        }
         self.pages.record(page, right)
     }
 
@@ -205,7 +223,7 @@ impl Part {
         for page in 0..self.image.pages() {
             let before = self.pages.state(page);
             let right = self.matches_entry(container, page);
-            self.pages.record(page, right);
+            self.record(container, page, right);
             if !right && before == State::Right {
                 return Err(self.distrust(Error::Changed));
             }
@@ -228,15 +246,17 @@ impl Part {
         let lines = |page: usize| self.ribbon_page(container, page).len() as f64;
         let rates = (0..self.image.pages())
             .map(|page| crate::ribbon::rate(self.ribbon_page(container, page)) * lines(page));
-        rates.sum::<f64>() / (self.blocks as f64 * LINE as f64)
+        rates.sum::<f64>() / (info.m / 8) as f64
     }
 
     fn distrust(&self, error: Error) -> Error {
-        self.pages.distrust_all();
+        self.distrust_all();
         error
     }
 
     pub(crate) fn distrust_all(&self) {
         self.pages.distrust_all();
+        let distrust = |shape: &AtomicU32| shape.store(Shape::MAYBE.0, Ordering::Relaxed);
+        self.shapes.iter().for_each(distrust);
     }
 }

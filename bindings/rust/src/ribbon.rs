@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Pages of the layout ribbon: heads, columns and lookups (ribbon.md 1 to 4 and 6).
+//! Pages of the layout ribbon: heads, columns and equations (ribbon.md 1 to 4 and 6).
 
 #![allow(clippy::inline_always)] // They become part of a kernel for each instruction set.
 
 use crate::bytes::{u32_at, u64_at};
 use crate::hash::{mulhi, C};
+use crate::info::PAGE;
 
 const C2: u64 = 0xD1B5_4A32_D192_ED03;
 const C3: u64 = 0x8CB9_2BA7_2F3D_8DD7;
@@ -44,40 +45,91 @@ impl Head {
     }
 }
 
-/// How the words of a page are divided into columns.
+/// What lookups need of a head, in a word: 9 bits for the number of groups, 7 for the seed, 6 for the
+/// fewest columns of a group, and 9 for how many groups have so few. Never 0.
 #[derive(Clone, Copy)]
-pub(crate) struct Columns {
-    low: u64,
-    few: u64,
+pub(crate) struct Shape(pub u32);
+
+impl Shape {
+    /// A group without columns: every lookup answers *maybe*.
+    pub(crate) const MAYBE: Shape = Shape(1 | 1 << 22);
+
+    /// Of so many groups in so many words.
+    #[inline]
+    pub(crate) fn new(groups: u64, seed: u64, words: u64) -> Self {
+        let fewest = (words / groups).min(32);
+        let few = if fewest == 32 { groups } else { groups * (fewest + 1) - words };
+        Shape((groups | seed << 9 | fewest << 16 | few << 22) as u32)
+    }
+
+    /// Of the used part of a page, a multiple of 64 bytes.
+    pub(crate) fn of_page(page: &[u8]) -> Self {
+        let (head, words) = (Head(u64_at(page, 0)), words(page.len()));
+        if head.groups() == 0 || !head.is_valid(words) {
+            return Shape::MAYBE;
+        }
+        Shape::new(head.groups(), head.seed(), words)
+    }
+
+    fn groups(self) -> u64 {
+        u64::from(self.0 & 511)
+    }
+
+    fn seed(self) -> u64 {
+        u64::from(self.0 >> 9 & 127)
+    }
+
+    /// How many columns the groups with the fewest have.
+    pub(crate) fn fewest(self) -> u64 {
+        u64::from(self.0 >> 16 & 63)
+    }
+
+    /// How many groups have so few columns.
+    pub(crate) fn few(self) -> u64 {
+        u64::from(self.0 >> 22)
+    }
+
+    /// The first word of a group, and how many columns it has.
+    #[inline(always)]
+    pub(crate) fn columns(self, group: u64) -> (u64, u64) {
+        let more = group.saturating_sub(self.few());
+        let first = group * self.fewest() + more;
+        (first, self.fewest() + u64::from(group >= self.few()))
+    }
 }
 
-impl Columns {
-    #[inline(always)]
-    pub(crate) fn new(groups: u64, words: u64) -> Self {
-        // Both fit 32 bits, whose division is faster.
-        let low = u64::from(words as u32 / groups as u32).min(32);
-        let few = if low == 32 { groups } else { groups * (low + 1) - words };
-        Columns { low, few }
-    }
+/// The number that is mixed to the part of a key's hash that does not depend on its page.
+#[inline(always)]
+pub(crate) fn to_seedless(digest: u64) -> u64 {
+    digest ^ C2
+}
 
-    /// How many columns a group has.
-    #[inline(always)]
-    pub(crate) fn of(self, group: u64) -> u64 {
-        if group < self.few {
-            self.low
-        } else {
-            self.low + 1
-        }
-    }
+/// The number that is mixed to the coefficients of a key: the low half for its first group, the high
+/// half for the next.
+#[inline(always)]
+pub(crate) fn to_coefficients(hash: u64) -> u64 {
+    hash ^ C3
+}
 
-    /// The first word of a group.
-    #[inline(always)]
-    pub(crate) fn first_word(self, group: u64) -> u64 {
-        group * self.low + group.saturating_sub(self.few)
-    }
+#[inline(always)]
+pub(crate) fn mix(number: u64) -> u64 {
+    mulhi(number, C) ^ number.wrapping_mul(C)
+}
+
+/// The hash of a key in its page. Its low bits are the right sides of its equations.
+#[inline(always)]
+fn hash_in_page(seedless: u64, seed: u64) -> u64 {
+    (seedless ^ seed.wrapping_mul(C)).wrapping_mul(C2)
+}
+
+/// The first of a key's two groups.
+#[inline(always)]
+fn group(hash: u64, groups: u64) -> u64 {
+    ((hash >> 32) * (groups - 1)) >> 32
 }
 
 /// The values of a key in its page.
+#[cfg(feature = "std")]
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub hash: u64,
@@ -85,109 +137,48 @@ pub(crate) struct Row {
     pub coefficients: u64,
 }
 
-#[inline(always)]
-fn mix(left: u64, right: u64) -> u64 {
-    mulhi(left, right) ^ left.wrapping_mul(right)
-}
-
+#[cfg(feature = "std")]
 impl Row {
-    #[inline(always)]
     pub(crate) fn new(digest: u64, seed: u64, groups: u64) -> Self {
-        let hash = (mix(digest ^ C2, C) ^ seed.wrapping_mul(C)).wrapping_mul(C2);
-        Row { hash, group: ((hash >> 32) * (groups - 1)) >> 32, coefficients: mix(hash ^ C3, C) }
+        let hash = hash_in_page(mix(to_seedless(digest)), seed);
+        Row { hash, group: group(hash, groups), coefficients: mix(to_coefficients(hash)) }
     }
 }
 
-/// Eight words of a page.
-pub(crate) type Words = [u8; 32];
-
-/// What a lookup compares in a page.
+/// What a lookup compares in a body.
 #[derive(Clone, Copy)]
-pub(crate) struct Probe {
-    /// Where the columns of the first group begin.
-    pub at: usize,
-    columns: usize,
-    hash: u32,
-    coefficients: u64,
+pub(crate) struct Query {
+    /// Where the columns of its two groups are.
+    pub start: u64,
+    pub end: u64,
+    pub hash: u64,
 }
 
-/// What a lookup compares in a page: the used part of its bytes, a multiple of 64. `None` if the
-/// page answers *maybe* to all.
-#[inline(always)]
-pub(crate) fn probe(page: &[u8], digest: u64) -> Option<Probe> {
-    let head = Head(u64_at(page, 0));
-    let words = words(page.len());
-    if head.groups() == 0 || !head.is_valid(words) {
-        return None;
-    }
-    let row = Row::new(digest, head.seed(), head.groups());
-    let division = Columns::new(head.groups(), words);
-    Some(Probe {
-        at: HEAD + 4 * division.first_word(row.group) as usize,
-        columns: division.of(row.group) as usize,
-        hash: row.hash as u32,
-        coefficients: row.coefficients,
-    })
-}
-
-/// Whether the equations of a key hold in a page.
-#[inline(always)]
-pub(crate) fn holds(
-    page: &[u8],
-    probe: &Probe,
-    parities: impl Fn(&Words, &Words, u64) -> u32,
-) -> bool {
-    let (mut at, mut hash, mut left) = (probe.at, probe.hash, probe.columns);
-    let apart = 4 * probe.columns;
-    loop {
-        let words = (words_at(page, at), words_at(page, at + apart));
-        let found = if let (Some(low), Some(high)) = words {
-            parities(low, high, probe.coefficients)
-        } else {
-            let (low, high) = (last_words(page, at), last_words(page, at + apart));
-            parities(&low, &high, probe.coefficients)
-        };
-        let wrong = found ^ hash;
-        if left <= 8 {
-            return wrong & ((1 << left) - 1) == 0;
-        }
-        if wrong & 255 != 0 {
-            return false;
-        }
-        (at, hash, left) = (at + 32, hash >> 8, left - 8);
+impl Query {
+    /// Of a key in a page.
+    #[inline(always)]
+    pub(crate) fn new(page: u64, seedless: u64, shape: Shape) -> Self {
+        let hash = hash_in_page(seedless, shape.seed());
+        let (first, count) = shape.columns(group(hash, shape.groups()));
+        let start = page * PAGE as u64 + HEAD as u64 + 4 * first;
+        Query { start, end: start + 8 * count, hash }
     }
 }
 
-/// Whether a digest may be in a page.
-#[inline(always)]
-pub(crate) fn maybe(
-    page: &[u8],
-    digest: u64,
-    parities: impl Fn(&Words, &Words, u64) -> u32,
-) -> bool {
-    probe(page, digest).is_none_or(|probe| holds(page, &probe, parities))
+/// Whether a digest may be in the used part of a page.
+#[cfg(feature = "std")]
+pub(crate) fn maybe(page: &[u8], digest: u64) -> bool {
+    let Query { start, end, hash } = Query::new(0, mix(to_seedless(digest)), Shape::of_page(page));
+    holds(&page[start as usize..end as usize], mix(to_coefficients(hash)), hash as u32)
 }
 
-#[inline(always)]
-fn words_at(page: &[u8], at: usize) -> Option<&Words> {
-    page.get(at..)?.first_chunk()
-}
-
-/// Words at the end of a page, and zeros.
-#[cold]
-fn last_words(page: &[u8], at: usize) -> Words {
-    let mut words = [0; 32];
-    let rest = page.get(at..).unwrap_or_default();
-    words.iter_mut().zip(rest).for_each(|(word, byte)| *word = *byte);
-    words
-}
-
-/// The parities of eight columns, column 0 in bit 0.
-#[inline(always)]
-pub(crate) fn parities(left: &Words, right: &Words, coefficients: u64) -> u32 {
-    (0..8).fold(0, |bits, i| {
-        let pair = u64::from(u32_at(left, 4 * i)) | u64::from(u32_at(right, 4 * i)) << 32;
-        bits | ((pair & coefficients).count_ones() & 1) << i
+/// Whether the equations of a row hold: the columns of its first group, and as many of the next.
+#[inline]
+pub(crate) fn holds(columns: &[u8], row: u64, right: u32) -> bool {
+    let (first, second) = columns.split_at(columns.len() / 2);
+    first.chunks_exact(4).zip(second.chunks_exact(4)).enumerate().all(|(i, (low, high))| {
+        let pair = u64::from(u32_at(low, 0)) | u64::from(u32_at(high, 0)) << 32;
+        (pair & row).count_ones() & 1 == right >> i & 1
     })
 }
 
@@ -205,8 +196,8 @@ pub(crate) fn rate(page: &[u8]) -> f64 {
 /// The rate of a solved page with so many groups.
 #[cfg(feature = "std")]
 pub(crate) fn rate_of(groups: u64, words: u64) -> f64 {
-    let Columns { low, few } = Columns::new(groups, words);
+    let shape = Shape::new(groups, 0, words);
     let last = groups - 1;
-    let halves = (few.min(last) * 2 + last.saturating_sub(few)) as f64;
-    halves / (last * 2) as f64 * 0.5_f64.powi(low as i32)
+    let halves = (shape.few().min(last) * 2 + last.saturating_sub(shape.few())) as f64;
+    halves / (last * 2) as f64 * 0.5_f64.powi(shape.fewest() as i32)
 }

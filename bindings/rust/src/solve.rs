@@ -3,7 +3,7 @@
 
 use crate::bytes::put;
 use crate::error::{Error, Result};
-use crate::ribbon::{maybe, parities, words, Columns, Row, HEAD};
+use crate::ribbon::{maybe, words, Row, Shape, HEAD};
 use std::vec::Vec;
 
 /// Fills the used part of a page, all zeros so far, from its distinct digests.
@@ -22,7 +22,7 @@ pub(crate) fn solve(digests: &[u64], page: &mut [u8]) -> Result<()> {
     put(page, 0, &(groups | seed << 16 | keys).to_le_bytes());
     system.write(page, groups, words);
     // A wrong solution would be a silent "no", and no reader could see it.
-    if digests.iter().all(|&digest| maybe(page, digest, parities)) {
+    if digests.iter().all(|&digest| maybe(page, digest)) {
         Ok(())
     } else {
         Err(Error::Body)
@@ -80,7 +80,7 @@ impl System {
 
     /// Writes the solution in which all free slots are 0, from the last slot to the first.
     fn write(&self, page: &mut [u8], groups: u64, words: u64) {
-        let division = Columns::new(groups, words);
+        let shape = Shape::new(groups, 0, words);
         // Bit `col` of a slot is its bit in the solution for `col`.
         let mut solution = vec![0_u64; self.rows.len() + 64];
         for (slot, equation) in self.rows.iter().enumerate().rev() {
@@ -89,12 +89,12 @@ impl System {
             }
         }
         for group in 0..groups {
-            let first = HEAD + 4 * division.first_word(group) as usize;
+            let (first, columns) = shape.columns(group);
             let slots = &solution[32 * group as usize..][..32];
-            for col in 0..division.of(group) as usize {
+            for col in 0..columns as usize {
                 let word =
                     (0..32).fold(0_u32, |word, i| word | ((slots[i] >> col & 1) as u32) << i);
-                put(page, first + 4 * col, &word.to_le_bytes());
+                put(page, HEAD + 4 * (first as usize + col), &word.to_le_bytes());
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::hash::{cells, digest, mulhi, places, self_test, test_string, C};
 use crate::image::{parse_label, LAYER_BIT};
 use crate::info::{Form, Info, Layout, PAGE};
 use crate::patch::{apply, diff};
-use crate::ribbon::{maybe, parities, Columns, Head, Row, HEAD};
+use crate::ribbon::{maybe, Head, Row, Shape, HEAD};
 use crate::seal::{extend_entries, seal};
 use crate::sizes::{choose, choose_k, rate, ribbon_rate};
 use crate::solve::solve;
@@ -145,22 +145,21 @@ fn image_answer(bytes: &[u8]) -> String {
 fn columns_answer(v: &Vector) -> String {
     let (lines, groups) = (v.number("lines"), v.number("groups"));
     let words = 16 * lines - 2;
-    let division = Columns::new(groups, words);
-    let low = (words / groups).min(32);
-    let few = if low == 32 { groups } else { groups * (low + 1) - words };
-    let sum = (0..groups - 1).map(|group| 1_u64 << (32 - division.of(group))).sum();
-    join([low, few, sum])
+    let shape = Shape::new(groups, 0, words);
+    let sum = (0..groups - 1).map(|group| 1_u64 << (32 - shape.columns(group).1)).sum();
+    join([shape.fewest(), shape.few(), sum])
 }
 
 fn lookup_answer(v: &Vector) -> String {
     let (lines, groups) = (v.number("lines"), v.number("groups"));
     let words = 16 * lines - 2;
     let row = Row::new(v.hex("digest"), v.number("page_seed"), groups);
-    let division = Columns::new(groups, words);
+    let shape = Shape::new(groups, 0, words);
     let word = |number: u64| (number + 1).wrapping_mul(C) >> 32;
-    let bits = (0..division.of(row.group)).fold(0_u64, |bits, col| {
-        let left = word(division.first_word(row.group) + col);
-        let right = word(division.first_word(row.group + 1) + col);
+    let (first, columns) = shape.columns(row.group);
+    let (second, _) = shape.columns(row.group + 1);
+    let bits = (0..columns).fold(0_u64, |bits, col| {
+        let (left, right) = (word(first + col), word(second + col));
         let pair = left | right << 32;
         bits | u64::from((pair & row.coefficients).count_ones() & 1) << col
     });
@@ -176,8 +175,7 @@ fn page_answer(v: &Vector) -> String {
     solve(&digests, &mut page).unwrap();
     assert!(page.len() >= HEAD);
     let head = Head(crate::bytes::u64_at(&page, 0));
-    let maybes =
-        (1..=4096_u64).filter(|count| maybe(&page, count.wrapping_mul(C), parities)).count();
+    let maybes = (1..=4096_u64).filter(|count| maybe(&page, count.wrapping_mul(C))).count();
     let crc = crc32(&page);
     format!("{} {} {} {crc:08x} {maybes}", head.groups(), head.seed(), head.keys())
 }

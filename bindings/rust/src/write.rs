@@ -3,12 +3,12 @@
 
 use crate::error::Result;
 use crate::filter::Filter;
-use std::ffi::OsString;
-use std::fs::{canonicalize, metadata, remove_file, rename, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
+use std::fs::{canonicalize, metadata, read_link, remove_file, rename};
+use std::fs::{symlink_metadata, File, Metadata, OpenOptions};
+use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names of temporary files are tried.
+/// How many names of temporary files, and how many symbolic links, are tried.
 const ATTEMPTS: u32 = 100;
 
 impl Filter<'_> {
@@ -22,11 +22,15 @@ impl Filter<'_> {
         Ok(out.flush()?)
     }
 
-    /// Writes a file, which replaces a file of that name. A symbolic link stays, and the file that it
-    /// leads to is replaced. On Unix the new file has the permissions of the old one.
+    /// Writes a file, which replaces a regular file of that name. Follows symbolic links, also to a
+    /// file that does not exist yet.
     ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
     /// So the name always leads to a whole file, also after a crash.
+    ///
+    /// On Unix the new file has the permissions of the old file, and its owner and group where the
+    /// system allows it. If it does not allow the group, the group has the rights of other users.
+    /// Access control lists are lost.
     ///
     /// # Errors
     ///
@@ -43,10 +47,10 @@ impl Filter<'_> {
 ///
 /// [`Error::Io`](crate::Error::Io) if writing fails.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let path = &target(path)?;
-    let old = permissions(path)?;
+    let path = &without_links(path)?;
+    let old = replaced(path)?;
     let (mut file, temporary) = create_temporary(path, old.as_ref())?;
-    let written = write_whole(&mut file, bytes, old);
+    let written = write_whole(&mut file, bytes, old.as_ref());
     if let Err(error) = written.and_then(|()| rename(&temporary, path)) {
         // The first error is the one to report.
         let _ = remove_file(&temporary);
@@ -55,30 +59,47 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_folder(path)
 }
 
-/// The file that a path leads to. Renaming over a symbolic link would replace the link.
-fn target(path: &Path) -> std::io::Result<PathBuf> {
-    match canonicalize(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(path.to_owned()),
-        target => target,
+/// The path of the file to write: renaming over a symbolic link would replace the link.
+fn without_links(path: &Path) -> std::io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..ATTEMPTS {
+        if !symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+            return Ok(path);
+        }
+        // The path in a link begins in the folder of the link.
+        path = canonicalize(folder(&path))?.join(read_link(&path)?);
     }
+    Err(Error::new(ErrorKind::InvalidInput, "too many symbolic links"))
 }
 
-/// The permissions of the file to replace, if there is one.
-fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
+/// The file to replace, if there is one.
+fn replaced(path: &Path) -> std::io::Result<Option<Metadata>> {
     match metadata(path) {
-        Ok(old) => Ok(Some(old.permissions())),
+        Ok(old) if old.is_file() => Ok(Some(old)),
+        Ok(_) => Err(Error::new(ErrorKind::InvalidInput, "not a regular file")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn write_whole(file: &mut File, bytes: &[u8], old: Option<Permissions>) -> std::io::Result<()> {
+fn write_whole(file: &mut File, bytes: &[u8], old: Option<&Metadata>) -> std::io::Result<()> {
+    #[cfg(unix)]
+    old.map_or(Ok(()), |old| keep_rights(file, old))?;
+    #[cfg(not(unix))]
+    let _ = old;
     file.write_all(bytes)?;
-    // The umask may have made them narrower. Elsewhere a read-only file could not be renamed.
-    if let Some(old) = old.filter(|_| cfg!(unix)) {
-        file.set_permissions(old)?;
-    }
     file.sync_all()
+}
+
+/// Gives a new file the owner, group and permissions of an old file. No user gains a right: if the
+/// group cannot be kept, its former members have the rights of other users.
+#[cfg(unix)]
+fn keep_rights(file: &File, old: &Metadata) -> std::io::Result<()> {
+    use std::os::unix::fs::{fchown, MetadataExt, PermissionsExt};
+    let (group, mode) = (Some(old.gid()), old.mode() & 0o777);
+    let kept = fchown(file, Some(old.uid()), group).or_else(|_| fchown(file, None, group)).is_ok();
+    let mode = if kept { mode } else { mode & (0o700 | mode >> 3 & 0o007) };
+    file.set_permissions(PermissionsExt::from_mode(mode))
 }
 
 fn folder(path: &Path) -> &Path {
@@ -88,14 +109,13 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// How to create a file that nobody can read who could not read the old one.
-fn creation(old: Option<&Permissions>) -> OpenOptions {
+/// How to create a file that is private until it has the rights of the old file.
+fn creation(old: Option<&Metadata>) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if let Some(old) = old {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        options.mode(old.mode() & 0o777);
+    if old.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     #[cfg(not(unix))]
     let _ = old;
@@ -103,14 +123,14 @@ fn creation(old: Option<&Permissions>) -> OpenOptions {
 }
 
 /// A new file next to `path`.
-fn create_temporary(path: &Path, old: Option<&Permissions>) -> Result<(File, PathBuf)> {
-    let name = path.file_name().ok_or(std::io::Error::from(ErrorKind::InvalidInput))?;
+fn create_temporary(path: &Path, old: Option<&Metadata>) -> Result<(File, PathBuf)> {
+    if path.file_name().is_none() {
+        return Err(Error::from(ErrorKind::InvalidInput).into());
+    }
     let mut attempt = 0;
     loop {
-        let mut temporary = OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}.{attempt}.tmp", std::process::id()));
-        let temporary = folder(path).join(temporary);
+        let name = format!(".bloomfile.{}.{attempt}.tmp", std::process::id());
+        let temporary = folder(path).join(name);
         match creation(old).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {

@@ -265,20 +265,64 @@ fn results_answer_maybe_until_their_application_hash_is_named() {
 }
 
 #[cfg(unix)]
-#[test]
-fn written_file_keeps_the_mode_of_the_old_file_and_a_link_to_it() {
-    use std::os::unix::fs::{symlink, PermissionsExt};
-    let folder = std::env::temp_dir().join(format!("bloomfile-rust-mode-{}", std::process::id()));
+fn folder_of(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("bloomfile-rust-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn written_file_keeps_owner_and_mode_of_the_old_file_and_a_link_to_it() {
+    use std::os::unix::fs::{chown, symlink, MetadataExt, PermissionsExt};
+    let folder = folder_of("rights");
     let (path, link) = (folder.join("a.bloom"), folder.join("link.bloom"));
     symlink("a.bloom", &link).unwrap();
+    let own = std::fs::metadata(&folder).unwrap();
     for mode in [0o600, 0o640, 0o666] {
         std::fs::write(&path, "old").unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        // Only root may give a file away.
+        let (user, group) = if chown(&path, Some(1234), Some(4321)).is_ok() {
+            (1234, 4321)
+        } else {
+            (own.uid(), own.gid())
+        };
         write_file(&link, b"new").unwrap();
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
+        let new = std::fs::metadata(&path).unwrap();
+        assert_eq!((new.uid(), new.gid(), new.mode() & 0o7777), (user, group, mode));
     }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn file_is_written_where_a_dangling_link_leads() {
+    use std::os::unix::fs::symlink;
+    let folder = folder_of("links");
+    std::fs::create_dir(folder.join("real")).unwrap();
+    symlink("real", folder.join("alias")).unwrap();
+    symlink("../made", folder.join("real/up")).unwrap();
+    symlink(folder.join("real/up"), folder.join("far")).unwrap();
+    symlink("loop", folder.join("loop")).unwrap();
+    symlink("no/where", folder.join("lost")).unwrap();
+    for link in ["alias/up", "far", "far"] {
+        write_file(&folder.join(link), link.as_bytes()).unwrap();
+        assert_eq!(std::fs::read(folder.join("made")).unwrap(), link.as_bytes());
+        assert!(std::fs::symlink_metadata(folder.join(link)).unwrap().is_symlink());
+    }
+    let long = "n".repeat(255);
+    write_file(&folder.join(&long), b"x").unwrap();
+    for refused in ["loop", "lost", "real", "alias", ".."] {
+        assert!(matches!(write_file(&folder.join(refused), b"x"), Err(Error::Io(_))), "{refused}");
+    }
+    let mut names: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["alias", "far", "loop", "lost", "made", long.as_str(), "real"]);
+    assert_eq!(std::fs::read_dir(folder.join("real")).unwrap().count(), 1);
+    assert!(matches!(write_file("/dev/null".as_ref(), b"x"), Err(Error::Io(_))));
     std::fs::remove_dir_all(&folder).unwrap();
 }

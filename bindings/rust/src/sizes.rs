@@ -322,7 +322,7 @@ fn mean_page_rate(n: u64, some: u64, all: u64) -> f64 {
     }
     let others = (all - some) as f64 / some as f64;
     let mode = (n as f64 / (1.0 + others)) as u64;
-    if crowded_page_rate(mode / 2, words) == 1.0 {
+    if crowded_page_rate(mode / 2, words) >= 1.0 {
         return 1.0;
     }
     mean_of_crowds(n, mode, others, |crowd| crowded_page_rate(crowd, words))

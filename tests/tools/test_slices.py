@@ -128,7 +128,7 @@ class Slices(ToolTest):
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-", stdin=lines(*others),
                      names=["cannot replace slice: its keys would be lost, and this slice has no keys of the 1 key read"])
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-",
-                     names=["cannot replace slice: the input has no keys"])
+                     names=["cannot replace slice: its keys would be lost, and the input has no keys"])
 
     def test_slice_over_capacity_is_refused(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))

@@ -806,7 +806,8 @@ static PyGetSetDef attributes[] = {
       "changed, reading this attribute reads the pages again that answers relied on.",
       NULL },
     { "stale", (getter)get_stale, NULL,
-      "Whether the path names another file now, or the file has newer layers: open it again.",
+      "Whether to open the path again: it names another file now, cannot be examined, or the file "
+      "has newer layers.",
       NULL },
     { "fpr", (getter)get_fpr, NULL,
       "The target rate of false positives, up to `capacity` keys. measure().fpr is the actual "

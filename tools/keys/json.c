@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -72,10 +73,13 @@ static void parse_path(struct json_path *path, char *text)
 void json_take_path(void *fields, char *value)
 {
     static struct json_path path; /* one per program */
+    static char *text;            /* parse_path() changes the value */
     struct fields *f = fields;
-    f->json_text = strdup(value); /* parse_path() changes the value */
-    if (f->json_text == NULL)
+    free(text);
+    text = strdup(value);
+    if (text == NULL)
         cli_fail(ENOMEM, "cannot hold the JSON path");
+    f->json_text = text;
     parse_path(&path, value);
     f->json = &path;
 }

@@ -13,6 +13,8 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -198,14 +200,27 @@ func TestBuilderRefusesKeysOfAnotherKind(t *testing.T) {
 
 func TestWriteFileReplacesWholeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.bloom")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
 		t.Fatal(err)
 	}
+	_ = os.Chown(path, 1234, 4321) // only root may give a file away
+	owner := func() string {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := reflect.Indirect(reflect.ValueOf(info.Sys()))
+		if runtime.GOOS == "windows" {
+			return info.Mode().String()
+		}
+		return fmt.Sprint(info.Mode(), s.FieldByName("Uid"), s.FieldByName("Gid"))
+	}
+	before := owner()
 	if err := build(t, Params{}, []byte("a")).WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
-	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
-		t.Error("the permissions changed")
+	if after := owner(); after != before {
+		t.Error("the rights changed", before, after)
 	}
 	if !mustOpen(t, path).TestString("a") {
 		t.Error("a false no")

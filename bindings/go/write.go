@@ -50,8 +50,10 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, bytes.NewReader(b))
 }
 
-// WriteFile writes the filter to a file. It replaces an existing file of that name, keeps its permissions, and follows
-// symbolic links. The new file appears complete or not at all, and is on disk when WriteFile returns.
+// WriteFile writes the filter to a file. It replaces an existing regular file of that name, and follows symbolic links.
+// The new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old
+// file, and its owner and group where the system allows it. If it does not allow the group, the group has the rights of
+// other users. Access control lists are lost.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
 	if err != nil {
@@ -116,12 +118,12 @@ func withoutLinks(path string) (string, error) {
 	return "", fmt.Errorf("too many symbolic links: %w", fs.ErrInvalid)
 }
 
-// createTemporary creates a file that never has more permissions than the old file, if any. Its name is short, so that
-// the folder accepts it if it accepts that of the file.
+// createTemporary creates a file, private until it has the rights of the old file, if any. Its name is short, so that the
+// folder accepts it if it accepts that of the file.
 func createTemporary(folder string, old os.FileInfo) (file *os.File, err error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
-		mode = old.Mode().Perm() | 0o200
+		mode = 0o600
 	}
 	for i := 0; i < 1000; i++ {
 		name := fmt.Sprintf(".bloomfile.%d.%d", os.Getpid(), time.Now().UnixNano()+int64(i))
@@ -133,10 +135,10 @@ func createTemporary(folder string, old os.FileInfo) (file *os.File, err error) 
 	return file, err
 }
 
-// fillAndClose writes the file, with the permissions of the old file, if any.
+// fillAndClose writes the file, with the rights of the old file, if any.
 func fillAndClose(file *os.File, b []byte, old os.FileInfo) (err error) {
-	if old != nil && runtime.GOOS != "windows" {
-		err = file.Chmod(old.Mode().Perm())
+	if old != nil {
+		err = keepRights(file, old)
 	}
 	if err == nil {
 		_, err = file.Write(b)

@@ -40,8 +40,9 @@ static char *directory; /* the setting bloomfile.directory */
 
 /* ------------------------------------------------------------------------------------- errors */
 
-/* Raises an error of the library. `subject` names the filter, or is the name of a function. */
-static pg_attribute_noreturn() void raise_error(const char *subject, int error)
+/* Raises an error of the library, if there is one. `subject` names the filter, or is the name of a
+ * function. */
+static void check(const char *subject, int error)
 {
     static const int states[] = {
         [BLOOMFILE_KIND_DAMAGED] = ERRCODE_DATA_CORRUPTED,
@@ -52,6 +53,8 @@ static pg_attribute_noreturn() void raise_error(const char *subject, int error)
         [BLOOMFILE_KIND_CAPACITY] = ERRCODE_PROGRAM_LIMIT_EXCEEDED,
     };
     const int state = states[Min(bloomfile_error_kind(error), BLOOMFILE_KIND_CAPACITY)];
+    if (error == 0)
+        return;
     errno = error;
     ereport(ERROR, (error > 0 ? errcode_for_file_access() : errcode(state),
                     errmsg("%s: %s", subject, bloomfile_strerror(error)),
@@ -70,12 +73,6 @@ static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info
 
 /* --------------------------------------------------------------------------------------- files */
 
-static void file_close(struct file *file)
-{
-    bloomfile_close(file->filter.handle);
-    file->filter.handle = NULL;
-}
-
 /* Returns the entry of a path. A new path takes the entry that was taken longest ago. */
 static struct file *file_of_path(const char *path)
 {
@@ -84,7 +81,7 @@ static struct file *file_of_path(const char *path)
         if (strcmp(files[i].path, path) == 0)
             return &files[i];
     struct file *file = &files[taken++ % FILES_KEPT];
-    file_close(file);
+    file->checked = 0;
     strlcpy(file->path, path, sizeof file->path);
     return file;
 }
@@ -96,7 +93,8 @@ static int file_refresh(struct file *file)
     if (file->filter.handle && lstat(file->path, &status) == 0 &&
         sql_same_file(&status, &file->status))
         return 0;
-    file_close(file);
+    bloomfile_close(file->filter.handle);
+    file->filter.handle = NULL;
     const int fd = BasicOpenFile(file->path, SQL_OPEN_FLAGS);
     return fd >= 0 ? sql_open_fd(&file->filter, fd, &file->status) : errno;
 }
@@ -117,9 +115,7 @@ static const struct sql_filter *filter_of_name(const text *name)
                         errhint("It is empty, too long, has a slash or begins with a dot.")));
     struct file *file = file_of_path(path);
     if (!file->filter.handle || file->checked != GetCurrentStatementStartTimestamp()) {
-        const int error = file_refresh(file);
-        if (error != 0)
-            raise_error(strrchr(path, '/') + 1, error);
+        check(strrchr(path, '/') + 1, file_refresh(file));
         file->checked = GetCurrentStatementStartTimestamp();
     }
     return &file->filter;
@@ -130,16 +126,14 @@ static const struct sql_filter *filter_of_name(const text *name)
 /* The last image that one call in a query got, as a verified copy. A bytea on disk is known by its
  * place, other bytes by comparing all of them, because an image can be forged to have the checksums
  * of another. A large image takes longer to compare than to open, so each row opens it in place. */
-enum {
-    IMAGE_COMPARED = 1 << 16
-};
+#define IMAGE_COMPARED (1 << 16)
+#define IMAGE_COPIED   (BLOOMFILE_OPEN_COPY | BLOOMFILE_OPEN_VERIFY_FULL)
 struct image {
-    struct sql_filter copy; /* of `bytes`, or of a row's large image in place */
-    bool on_disk;           /* at `place` */
+    struct sql_filter copy; /* or of a row's large image in place */
+    bool on_disk;           /* it is a copy of the bytea at `place` */
     struct varatt_external place;
-    size_t size;  /* of `bytes`; 0: `copy` is not theirs */
-    char *memory; /* has `bytes` */
-    char *bytes;  /* those of the copy, aligned for its blocks */
+    size_t size; /* it is a copy of so many `bytes`; 0: of others */
+    char bytes[IMAGE_COMPARED];
     MemoryContextCallback closer;
 };
 
@@ -152,30 +146,10 @@ static void image_close(void *pointer)
     image->size = 0;
 }
 
-static struct image *image_of_call(FmgrInfo *call)
-{
-    struct image *image = call->fn_extra;
-    if (!image) {
-        image = MemoryContextAllocZero(call->fn_mcxt, sizeof *image);
-        image->closer.func = image_close;
-        image->closer.arg = image;
-        MemoryContextRegisterResetCallback(call->fn_mcxt, &image->closer);
-        call->fn_extra = image;
-    }
-    return image;
-}
-
-static int image_copy(FmgrInfo *call, struct image *image, const struct varlena *bytes)
+static int image_open(struct image *image, const struct varlena *bytes, unsigned flags)
 {
     image_close(image);
-    if (image->memory)
-        pfree(image->memory);
-    image->memory = NULL;
-    image->size = VARSIZE_ANY_EXHDR(bytes);
-    image->memory = MemoryContextAllocHuge(call->fn_mcxt, image->size + 64);
-    image->bytes = (char *)TYPEALIGN(64, image->memory);
-    memcpy(image->bytes, VARDATA_ANY(bytes), image->size);
-    return sql_open_image(&image->copy, image->bytes, image->size, BLOOMFILE_OPEN_VERIFY_FULL);
+    return sql_open_image(&image->copy, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), flags);
 }
 
 /* A parameter is none: PL/pgSQL evaluates one call with other values. */
@@ -188,26 +162,29 @@ static bool image_is_constant(const FmgrInfo *call)
 static int image_find(FmgrInfo *call, struct image *image, const struct varlena *bytes)
 {
     const size_t size = VARSIZE_ANY_EXHDR(bytes);
-    const bool constant = image_is_constant(call);
-    if (!constant && size > IMAGE_COMPARED) {
-        image_close(image);
-        return sql_open_image(&image->copy, VARDATA_ANY(bytes), size, 0);
-    }
-    const bool same = image->copy.handle && image->size == size &&
-                      (constant || memcmp(image->bytes, VARDATA_ANY(bytes), size) == 0);
-    return same ? 0 : image_copy(call, image, bytes);
+    if (image_is_constant(call))
+        return image->copy.handle ? 0 : image_open(image, bytes, IMAGE_COPIED);
+    if (size > IMAGE_COMPARED)
+        return image_open(image, bytes, 0);
+    if (image->copy.handle && image->size == size &&
+        memcmp(image->bytes, VARDATA_ANY(bytes), size) == 0)
+        return 0;
+    const int error = image_open(image, bytes, IMAGE_COPIED);
+    image->size = size;
+    memcpy(image->bytes, VARDATA_ANY(bytes), size);
+    return error;
 }
 
-static int image_find_on_disk(FmgrInfo *call, struct image *image, struct varlena *value)
+static int image_find_on_disk(struct image *image, struct varlena *value)
 {
     struct varatt_external place;
     VARATT_EXTERNAL_GET_POINTER(place, value);
     if (image->copy.handle && image->on_disk && memcmp(&place, &image->place, sizeof place) == 0)
         return 0;
     struct varlena *bytes = detoast_attr(value);
-    const int error = image_copy(call, image, bytes);
+    const int error = image_open(image, bytes, IMAGE_COPIED);
     pfree(bytes);
-    image->on_disk = error == 0;
+    image->on_disk = true;
     image->place = place;
     return error;
 }
@@ -216,13 +193,16 @@ static int image_find_on_disk(FmgrInfo *call, struct image *image, struct varlen
 static const struct sql_filter *filter_of_image(FunctionCallInfo fcinfo)
 {
     FmgrInfo *call = fcinfo->flinfo;
-    struct image *image = image_of_call(call);
+    struct image *image = call->fn_extra;
     struct varlena *value = (struct varlena *)PG_GETARG_POINTER(0);
-    const int error = VARATT_IS_EXTERNAL_ONDISK(value)
-                          ? image_find_on_disk(call, image, value)
-                          : image_find(call, image, pg_detoast_datum_packed(value));
-    if (error != 0)
-        raise_error(IN_BYTEA, error);
+    if (!image) {
+        call->fn_extra = image = MemoryContextAllocZero(call->fn_mcxt, sizeof *image);
+        image->closer = (MemoryContextCallback){ .func = image_close, .arg = image };
+        MemoryContextRegisterResetCallback(call->fn_mcxt, &image->closer);
+    }
+    check(IN_BYTEA, VARATT_IS_EXTERNAL_ONDISK(value)
+                        ? image_find_on_disk(image, value)
+                        : image_find(call, image, pg_detoast_datum_packed(value)));
     return &image->copy;
 }
 
@@ -268,8 +248,7 @@ static Datum contains(FunctionCallInfo fcinfo, bool in_file, key_function *key_o
     const int error = sql_contains(f, &key, &maybe);
     if (error == BLOOMFILE_EKEYKIND)
         raise_kind(&f->info);
-    if (error != 0)
-        raise_error(in_file ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : IN_BYTEA, error);
+    check(in_file ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : IN_BYTEA, error);
     PG_RETURN_BOOL(maybe);
 }
 
@@ -300,68 +279,70 @@ FUNCTION(bloom_file_info, info(filter_of_name(PG_GETARG_TEXT_PP(0))))
 
 /* ------------------------------------------------------------------------------------- building */
 
-struct build {
-    struct sql_build build;
-    MemoryContextCallback closer;
-};
-
-static void build_close(void *pointer)
+/* Returns an option: of the row or, if there was no row, a constant of the call. */
+static NullableDatum option(FunctionCallInfo fcinfo, int i)
 {
-    bloomfile_builder_free(((struct build *)pointer)->build.builder);
+    const Aggref *call = PG_NARGS() == 1 ? AggGetAggref(fcinfo) : NULL;
+    if (PG_NARGS() > i)
+        return fcinfo->args[i];
+    if (call && list_length(call->args) >= i) {
+        const Const *given = (Const *)list_nth_node(TargetEntry, call->args, i - 1)->expr;
+        if (IsA(given, Const))
+            return (NullableDatum){ given->constvalue, given->constisnull };
+    }
+    return (NullableDatum){ .isnull = true };
 }
 
-/* Takes the rate and the layout of the row, if there are such arguments and they are not NULL. */
 static void build_options(struct sql_build *build, FunctionCallInfo fcinfo)
 {
-    if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
-        build->fpr = PG_GETARG_FLOAT8(2);
-    if (PG_NARGS() > 3 && !PG_ARGISNULL(3)) {
-        const text *name = PG_GETARG_TEXT_PP(3);
+    const NullableDatum fpr = option(fcinfo, 2), layout = option(fcinfo, 3);
+    build->fpr = fpr.isnull ? 0.01 : DatumGetFloat8(fpr.value);
+    build->layout = BLOOMFILE_LAYOUT_BLOCKED;
+    if (!layout.isnull) {
+        const text *name = DatumGetTextPP(layout.value);
         build->layout = sql_layout(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
     }
-    if (build->layout == 0 || !(build->fpr > 0 && build->fpr < 1))
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("the rate is above 0 and below 1, and the layout is blocked, "
-                               "classic, counting or ribbon")));
+    if (!sql_build_is_possible(build))
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg(SQL_BAD_OPTIONS)));
 }
 
-/* Begins a filter. Keys beyond work_mem go to files in the folder of temporary files. */
-static struct build *build_new(FunctionCallInfo fcinfo, uint32_t kind)
+static void build_close(void *build)
+{
+    bloomfile_builder_free(((struct sql_build *)build)->builder);
+}
+
+/* Returns the filter of the rows before, or begins it. Keys beyond work_mem go to files in the
+ * folder of temporary files. */
+static struct sql_build *build_of(FunctionCallInfo fcinfo, uint32_t kind)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     char spool[MAXPGPATH];
     MemoryContext context;
+    if (!PG_ARGISNULL(0))
+        return (struct sql_build *)PG_GETARG_POINTER(0);
     if (!AggCheckCallContext(fcinfo, &context))
         elog(ERROR, "bloom_build() is an aggregate");
-    struct build *build = MemoryContextAllocZero(context, sizeof *build);
-    build->build = (struct sql_build){ .fpr = 0.01, .layout = BLOOMFILE_LAYOUT_BLOCKED };
-    build_options(&build->build, fcinfo);
+    struct sql_build *build = MemoryContextAllocZero(context, sizeof *build);
+    MemoryContextCallback *closer = MemoryContextAlloc(context, sizeof *closer);
+    build_options(build, fcinfo);
     TempTablespacePath(spool, MyDatabaseTableSpace);
     (void)MakePGDirectory(spool); /* if this fails, so does the first temporary file */
     params.spool = spool;
     params.memory = (uint64_t)work_mem * 1024;
-    build->closer.func = build_close;
-    build->closer.arg = build;
-    MemoryContextRegisterResetCallback(context, &build->closer);
-    const int error = sql_build_start(&build->build, kind, &params);
-    if (error != 0)
-        raise_error("bloom_build", error);
+    *closer = (MemoryContextCallback){ .func = build_close, .arg = build };
+    MemoryContextRegisterResetCallback(context, closer);
+    check("bloom_build", sql_build_start(build, kind, &params));
     return build;
 }
 
 static Datum build_step(FunctionCallInfo fcinfo, uint32_t kind, key_function *key_of)
 {
-    struct build *build = PG_ARGISNULL(0) ? NULL : (struct build *)PG_GETARG_POINTER(0);
+    struct sql_build *build = build_of(fcinfo, kind);
     struct sql_key key;
-    int error = 0;
-    if (!build)
-        build = build_new(fcinfo, kind);
     if (!PG_ARGISNULL(1)) {
         key_of(&key, PG_GETARG_DATUM(1));
-        error = sql_build_add(&build->build, &key);
+        check("bloom_build", sql_build_add(build, &key));
     }
-    if (error != 0)
-        raise_error("bloom_build", error);
     PG_RETURN_POINTER(build);
 }
 
@@ -376,20 +357,17 @@ static int cancelled(void *unused pg_attribute_unused())
 }
 
 /* Returns the image. A set without keys makes a filter without keys. */
-PG_FUNCTION_INFO_V1(bloom_build_final);
-Datum bloom_build_final(PG_FUNCTION_ARGS)
+static Datum build_final(FunctionCallInfo fcinfo)
 {
-    struct build *build = PG_ARGISNULL(0) ? build_new(fcinfo, BLOOMFILE_KEYS_UNKNOWN)
-                                          : (struct build *)PG_GETARG_POINTER(0);
+    struct sql_build *build = build_of(fcinfo, BLOOMFILE_KEYS_UNKNOWN);
     struct bloomfile_destination to = bloomfile_to_memory();
+    bytea *image = NULL;
     bloomfile_stop_with(cancelled, NULL);
-    const int error = bloomfile_builder_write(build->build.builder, &to);
+    const int error = bloomfile_builder_write(build->builder, &to);
     bloomfile_stop_with(NULL, NULL);
     if (error == ECANCELED)
         CHECK_FOR_INTERRUPTS();
-    if (error != 0)
-        raise_error("bloom_build", error);
-    bytea *image = NULL;
+    check("bloom_build", error);
     if (to.size <= MaxAllocSize - VARHDRSZ)
         image = palloc_extended(to.size + VARHDRSZ, MCXT_ALLOC_NO_OOM);
     if (image) {
@@ -402,6 +380,8 @@ Datum bloom_build_final(PG_FUNCTION_ARGS)
                         errmsg("the filter does not fit into a bytea: it has %zu bytes", to.size)));
     PG_RETURN_BYTEA_P(image);
 }
+
+FUNCTION(bloom_build_final, build_final(fcinfo))
 
 /* -------------------------------------------------------------------------------------- loading */
 

@@ -152,6 +152,14 @@ static inline uint32_t sql_layout(const char *name, size_t size)
     return known ? layout : 0;
 }
 
+#define SQL_BAD_OPTIONS                                                                            \
+    "the rate is above 0 and below 1, and the layout is blocked, classic, counting or ribbon"
+
+static inline bool sql_build_is_possible(const struct sql_build *build)
+{
+    return build->layout != 0 && build->fpr > 0 && build->fpr < 1;
+}
+
 /* Begins with the kind of all keys, which may be unknown if there are no keys. */
 static inline int sql_build_start(struct sql_build *build, uint32_t kind,
                                   struct bloomfile_params *params)

@@ -295,21 +295,16 @@ static void bloom_info(sqlite3_context *context, int count, sqlite3_value **valu
 
 /* ------------------------------------------------------------------------------------ building */
 
-/* Takes the rate and the layout of the first key's row. Returns false after it reported an error.
- */
+/* Takes the rate and the layout of the first row. Returns false after it reported an error. */
 static bool build_options(sqlite3_context *context, struct sql_build *build, int count,
                           sqlite3_value **values)
 {
     const char *name = count > 2 ? (const char *)sqlite3_value_text(values[2]) : "blocked";
     build->fpr = count > 1 ? sqlite3_value_double(values[1]) : 0.01;
     build->layout = name ? sql_layout(name, strlen(name)) : 0;
-    if (build->layout != 0 && build->fpr > 0 && build->fpr < 1)
-        return true;
-    sqlite3_result_error(context,
-                         "bloom_build: the rate is above 0 and below 1, and the layout is "
-                         "blocked, classic, counting or ribbon",
-                         -1);
-    return false;
+    if (!sql_build_is_possible(build))
+        sqlite3_result_error(context, "bloom_build: " SQL_BAD_OPTIONS, -1);
+    return sql_build_is_possible(build);
 }
 
 static void build_step(sqlite3_context *context, int count, sqlite3_value **values)
@@ -318,6 +313,8 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct sql_key key;
     int error = build ? 0 : ENOMEM;
+    if (build && build->layout == 0 && !build_options(context, build, count, values))
+        return;
     key_of(&key, values[0]);
     if (sqlite3_value_type(values[0]) == SQLITE_NULL)
         return;
@@ -325,18 +322,16 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
         report_real(context);
         return;
     }
-    if (build && !build->builder) {
-        if (!build_options(context, build, count, values))
-            return;
+    if (build && !build->builder)
         error = sql_build_start(build, key.kind, &params);
-    }
     if (error == 0)
         error = sql_build_add(build, &key);
     if (error != 0)
         report(context, "bloom_build", error);
 }
 
-/* Returns the image. A set without keys makes a filter without keys. */
+/* Returns the image. A set without keys makes a filter without keys. If there was no row, SQLite
+ * does not pass the options to any function. */
 static void build_final(sqlite3_context *context)
 {
     struct sql_build none = { 0 };

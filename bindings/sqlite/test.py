@@ -94,12 +94,15 @@ class Builds(Case):
 
     def test_wrong_options_are_errors(self):
         for options in "0", "1", "-1", "'x'", "NULL", "0.1, 'round'", "0.1, NULL":
-            self.assert_error("bloom_build", f"SELECT bloom_build(1, {options})")
+            for key in "1", "NULL":
+                self.assert_error("bloom_build: the rate", f"SELECT bloom_build({key}, {options})")
         self.assert_error("EUNREACHABLE", "SELECT bloom_build(1, 1e-300)")
 
     def test_a_set_without_keys_makes_a_filter_without_keys(self):
         self.assertEqual(self.one("SELECT bloom_contains(bloom_build(k), 7) FROM (SELECT 1 AS k WHERE 0)"), 0)
         self.assertEqual(self.one("SELECT bloom_contains(bloom_build(NULL), 'x')"), 0)
+        info = json.loads(self.one("SELECT bloom_info(bloom_build(NULL, 0.5, 'classic'))"))
+        self.assertEqual((info["layout"], info["fpr"], info["n"]), ("classic", 0.5, 0))
 
     def test_each_group_builds_its_own_filter(self):
         self.db.execute("CREATE TABLE t AS WITH RECURSIVE s(x) AS (VALUES (0) UNION ALL SELECT x + 1 FROM s WHERE x < 999) SELECT x FROM s")

@@ -1,6 +1,11 @@
 -- bloom_build(): rates, layouts, empty sets, groups, windows, spilling.
 SELECT bloom_info(bloom_build(k)) ->> 'n' AS n FROM (VALUES (1), (NULL), (1), (2)) v(k);
 SELECT bloom_info(bloom_build(k)) -> 'n' AS n, bloom_contains(bloom_build(k), 1) FROM (SELECT 1 AS k WHERE false) none;
+SELECT bloom_build(k, 1) FROM (SELECT 1 AS k WHERE false) none;
+SELECT bloom_build(k, 0.01, 'round') FROM (SELECT 1 AS k WHERE false) none;
+SELECT i ->> 'layout' AS layout, i ->> 'fpr' AS fpr
+  FROM (SELECT bloom_info(bloom_build(k, 0.001, 'classic')) FROM (SELECT 1 AS k WHERE false) none) v(i);
+SELECT bloom_build(NULL::text, 1);
 SELECT bloom_info(bloom_build(NULL::text)) ->> 'key_kind' AS kind;
 SELECT layout, info ->> 'layout' AS layout, info ->> 'fpr' AS fpr, info ->> 'key_kind' AS kind
   FROM unnest(ARRAY['blocked', 'classic', 'counting', 'ribbon']) layout,
@@ -15,6 +20,7 @@ SELECT bloom_build(k, 1e-300) FROM generate_series(1, 100) k;
 SELECT bloom_build(k ORDER BY k) = bloom_build(k ORDER BY -k) FROM (SELECT * FROM generate_series(1, 1000) UNION ALL SELECT 7) v(k);
 SELECT g % 3 AS g, bloom_info(bloom_build(g)) -> 'n' AS n FROM generate_series(1, 1000) g GROUP BY 1 ORDER BY 1;
 SELECT k, bloom_info(bloom_build(k) OVER (ORDER BY k)) -> 'n' AS n FROM generate_series(1, 3) k;
+SELECT k, bloom_info(bloom_build(k, 0.1) OVER (ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)) -> 'n' AS n FROM generate_series(1, 2) k;
 -- beyond work_mem
 SET work_mem = '1MB';
 SELECT bloom_info(bloom_build(k)) -> 'n' AS n FROM generate_series(1, 300000) k;

@@ -387,7 +387,7 @@ class Missing(FieldsTest):
                                      says=b"bfuniq: 100000 lines without the field were left out\n"), self.read("good"))
         self.assertEqual(self.output("bfuniq", *skip, "2", "--header", "nor"), b"\n")
 
-    def test_skipped_lines_between_chosen_ones_are_not_printed(self):
+    def test_skipped_lines_between_chosen_lines_are_not_printed(self):
         self.filter_of(b"x")
         data = b"1\tx\nno\n2\tx\n\nno\n3\ty\nno\n4\tx\nno\n"
         said = b"bfquery: 5 lines without the field were left out\n"

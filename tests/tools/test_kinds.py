@@ -361,7 +361,7 @@ class Kinds(ToolTest):
             self.create_live("-f", "-n", 100, "-x4")
             self.assertIn("live holds 4-byte records", self.trouble(tool, *words, stdin=b"abcd\n", changes=True))
 
-    def test_text_keys_fit_whatever_ends_them(self):
+    def test_text_keys_fit_with_any_terminator(self):
         """No tool warns if a filter of lines meets strings that end with NUL, or the reverse."""
         def check(made, read, fits):
             if not fits:

@@ -1089,6 +1089,11 @@ public final class Filter implements Closeable {
      */
     @Override
     public synchronized void close() throws IOException {
+        try {
+            hearOfFaults(); // of the last lookup: it is no failure to close
+        } catch (InternalError e) {
+            rememberLoss(ErrorCode.ECHANGED);
+        }
         closed = true;
         doubtful = true;
         if (mapped != null) {

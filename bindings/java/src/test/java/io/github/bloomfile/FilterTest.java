@@ -467,6 +467,25 @@ public class FilterTest {
     }
 
     @Test
+    public void closeDoesNotThrowTheErrorOfALookup() throws Exception {
+        assumeTrue(System.getProperty("bloomfile.unreadable") != null);
+        System.load(System.getProperty("bloomfile.unreadable"));
+        Path path = folder.getRoot().toPath().resolve("unreadable");
+        long[] digests = digests(300, 6);
+        try (Builder builder = new Builder(new Params().capacity(digests.length))) {
+            builder.addDigests(digests);
+            builder.finish(path);
+        }
+        for (long digest : digests) {
+            try (Filter f = Filter.open(path)) {
+                assertTrue(f.mayContainDigest(digest));
+                assertTrue(lose() > 0);
+                assertTrue(f.mayContainDigest(digest));
+            }
+        }
+    }
+
+    @Test
     public void overwrittenFileIsReported() throws Exception {
         Path path = copy("written");
         try (Filter f = Filter.open(path)) {

@@ -67,6 +67,9 @@ class Options(ToolTest):
                 (["bfseal", "--ver"], "ambiguous option --ver (--verbose, --version)"),
                 (["bfcreate", "--m=1"], "ambiguous option --m (--missing, --min-keys, --memory)"),
                 (["bfuniq", "--nonsense"], "unknown option --nonsense"),
+                (["bfcreate", "--capcity", "10"], "unknown option --capcity: did you mean --capacity?"),
+                (["bffold", "--factro=10"], "unknown option --factro: did you mean --factor?"),
+                (["bfseal", "-ql", "ribbon"], "unknown option -l: it is an option of bfcreate"),
                 (["bfuniq", "--=x"], "unknown option --"),
                 (["bfcommon", "--csv=x"], "--csv takes no value"),
                 (["bfadd", "x", "--reprot", "--sync"], "unknown option --reprot"),
@@ -90,6 +93,15 @@ class Options(ToolTest):
                 (["bfmerge", "--project", "--union"],
                  "--union, --intersect, --project and --slices are mutually exclusive")):
             self.assertEqual(self.trouble(*words), f"{words[0]}: {wrong} (try '{words[0]} --help')\n")
+
+    def test_tool_named_for_a_foreign_option_has_it(self):
+        options = {tool: set(re.findall(r"^  (?:(-.), )? *(--[\w-]+)", self.output(tool, "--help").decode(), re.M)) for tool in TOOLS}
+        options = {tool: {name for pair in pairs for name in pair if name} for tool, pairs in options.items()}
+        for option in set.union(*options.values()):
+            for tool in TOOLS:
+                named = option not in options[tool] and re.search("is an option of (.*) \\(", self.trouble(tool, option))
+                if named:
+                    self.assertIn(option, options[named[1]])
 
     def test_repeated_option_keeps_its_last_value(self):
         self.write("keys", b"a\0b\0")

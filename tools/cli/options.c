@@ -151,6 +151,59 @@ static void take(const struct options *o, const struct options_entry *e, char *r
 
 /* ------------------------------------------------------------------------------- command line */
 
+/* Options of other tools. The settings of a filter are chosen when it is created. */
+static const char *const elsewhere[][2] = {
+    { "bfcreate", " -k -l -m -n -p -s --bits --capacity --fpr --grow --hashes --layout --live"
+                  " --seed --slice " },
+    { "bfquery", " -e --confirm --count --filter --invert-match --key --names --unless " },
+    { "bfadd", " --remove --sync " },
+    { "bfinspect", " --map --quick --verify " },
+    { "bfmerge", " --intersect --slices --union " },
+    { "bffold", " --factor --max-bytes " },
+    { "bfuniq", " --every --generations --repeated-to " },
+};
+
+static void refuse_foreign(const char *option, int size)
+{
+    char word[NAME_SIZE];
+    snprintf(word, sizeof(word), " %.*s ", size, option);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+        if (strstr(elsewhere[i][1], word) != NULL)
+            cli_usage("unknown option %.*s: it is an option of %s", size, option, elsewhere[i][0]);
+    }
+}
+
+/* The number of letters to insert, delete or replace to make b from the first n letters of a. */
+static size_t edits(const char *a, size_t n, const char *b)
+{
+    size_t row[NAME_SIZE], m = strlen(b);
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 0; i < n; i++) {
+        size_t corner = row[0]++;
+        for (size_t j = 0; j < m; j++) {
+            const size_t replaced = corner + (a[i] != b[j]);
+            corner = row[j + 1];
+            const size_t fewer = (row[j] < corner ? row[j] : corner) + 1;
+            row[j + 1] = replaced < fewer ? replaced : fewer;
+        }
+    }
+    return row[m];
+}
+
+/* The option with the most similar name; NULL if none is similar. */
+static const char *similar(const struct options *o, const char *name, size_t size)
+{
+    const char *best = NULL;
+    for (size_t i = 0, least = size < 5 ? 2 : 3; i < OPTIONS_MOST; i++) {
+        const char *one = o->entries[i].name;
+        const size_t distance = one != NULL ? edits(name, size, one) : least;
+        best = distance < least ? one : best;
+        least = distance < least ? distance : least;
+    }
+    return best;
+}
+
 /* A long option that is unknown, or an abbreviation of several names. */
 static _Noreturn void refuse_name(const struct options *o, const char *word)
 {
@@ -167,6 +220,10 @@ static _Noreturn void refuse_name(const struct options *o, const char *word)
         cli_usage("ambiguous option %.*s (%s)", size, word, all);
     if (strchr(word, '.') != NULL || access(word, F_OK) == 0)
         cli_usage("unknown option %s: for a file of that name, write ./%s", word, word);
+    refuse_foreign(word, size);
+    const char *near = similar(o, word + 2, (size_t)size - 2);
+    if (near != NULL)
+        cli_usage("unknown option %.*s: did you mean --%s?", size, word, near);
     cli_usage("unknown option %.*s", size, word);
 }
 
@@ -182,6 +239,7 @@ static _Noreturn void refuse_option(const struct options *o, int returned, char 
         cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
     if (is_long && optopt == 0)
         refuse_name(o, word);
+    refuse_foreign((char[]){ '-', (char)optopt, '\0' }, 2);
     cli_usage("unknown option -%c", optopt);
 }
 

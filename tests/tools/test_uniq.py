@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bfuniq with its filter in memory: the lines it prints, its counts, and errors."""
 
+import gzip
 import os
 import random
 import re
@@ -167,12 +168,17 @@ class Trouble(UniqTest):
             self.trouble("bfuniq", *words, names=["memory", "iB"])
         self.trouble("bfuniq", "-n", "1e18", "-p", "1e-18", names=["no size reaches"])
 
-    def test_unreadable_inputs_do_not_stop_the_others(self):
-        self.write("one", lines("a", "b"))
-        self.write("two", lines("b", "c"))
+    def test_no_line_is_printed_if_an_input_is_missing(self):
+        self.write("one", lines("a"))
         for bad, reason in ("missing", "No such file"), (".", "Is a directory"):
-            message = self.trouble("bfuniq", "one", bad, "two", out=b"a\nb\nc\n", names=[bad])
-            self.assertIn(reason, message)
+            for words in [], ["--filter", "seen"], ["--repeated-to", "again"], ["--report", "report"]:
+                self.trouble("bfuniq", *words, "one", bad, names=[f"cannot read {bad}: {reason}"])
+
+    def test_unusable_input_does_not_stop_the_others(self):
+        self.write("one", lines("a", "b"))
+        self.write("packed", gzip.compress(b"a\n"))
+        self.write("two", lines("b", "c"))
+        self.trouble("bfuniq", "one", "packed", "two", out=b"a\nb\nc\n", names=["packed", "gzip"])
 
     def test_incomplete_record_is_an_error(self):
         self.assertIn("its last record has 1 of 3 bytes",

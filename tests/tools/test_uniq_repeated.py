@@ -186,14 +186,14 @@ class Trouble(UniqTest):
         self.create_live("-n", 1000)
         self.write("broken", craft.flip(self.read("live"), 40))
         self.write("sealed", self.create("list"))
-        for words in (["--no-such", "list"], ["missing"], ["packed"], ["."],
+        for words in (["--no-such", "list"], ["list", "missing"], ["packed"], ["."],
                       ["--filter", "broken", "list"], ["--filter", "sealed", "list"], ["--filter", "no/such", "list"],
                       ["-n", "1E", "list"], ["-n", "1T", "--fixed", "list"],
                       ["--field", 9, "list"], ["-p", 3, "list"], ["--header", "--csv", "--field", "none", "list"]):
             with self.subTest(words):
                 self.trouble("bfuniq", "--repeated-to", "old", *words)
                 self.trouble("bfuniq", "--repeated-to", "new", *words)
-        self.assertEqual(self.run_tool("bfuniq", "--repeated-to", "old", "list", "missing").returncode, 2)
+        self.assertEqual(self.run_tool("bfuniq", "--repeated-to", "old", "list", "packed").returncode, 2)
         self.assertEqual(self.read("old"), b"a\n")
         self.output("bfuniq", "--repeated-to", "old", stdin=b"")
         self.assertEqual(self.read("old"), b"")

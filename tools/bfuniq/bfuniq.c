@@ -211,6 +211,14 @@ static void tell_counts(struct request *r)
         tell_stats(r, text);
 }
 
+/* Writes nothing if an input is missing, unreadable or a folder. */
+static void check_inputs(const struct request *r)
+{
+    struct keys_options strict = r->keys;
+    strict.keep_going = false;
+    keys_free(keys_new(&strict, r->inputs.list, r->inputs.count));
+}
+
 /* Checks the outputs before any line is marked as seen, because a marked line must be printed. */
 static void check_output_file(struct request *r)
 {
@@ -316,6 +324,7 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     r.threads = params_default_threads();
     parse(&r, argc, argv);
+    check_inputs(&r);
     check_output_file(&r);
     if (r.seen.path != NULL && same_file_is_filter("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");

@@ -34,10 +34,10 @@
  * Threads. Any number of threads may call these concurrently on one handle: functions that take a
  * const bloomfile_filter, the adds, the removals and bloomfile_sync(). Any other call needs its
  * handle to itself. The library starts threads only where a parameter gives their number. It never
- * prints, aborts or catches signals. Do not cut a call short, by pthread_cancel() or by longjmp()
- * out of a signal handler, and do not call the library in such a handler: locks would stay held and
- * adds uncounted, and bloomfile_seal() would treat the filter as damaged. Lookups in a single
- * sealed filter are exempt, as after SIGBUS.
+ * prints, aborts or catches signals. Do not call it from a signal handler, and do not leave a call
+ * by pthread_cancel() or by a longjmp() from a signal handler: locks would stay held and adds
+ * uncounted, and bloomfile_seal() would treat the filter as damaged. Lookups in a single sealed
+ * filter are exempt: a SIGBUS handler may leave them by longjmp().
  *
  * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
  * two mappings; BLOOMFILE_OPEN_NOWAIT: one descriptor). Live: two mappings and one descriptor.
@@ -51,9 +51,9 @@
  *
  * Structs that begin with struct_size may grow. Initialise them with their *_INIT macro, or assign
  * it. gcc -Wpedantic warns of it at file scope: write { .struct_size = sizeof(struct ...) } there.
- * { 0 } is BLOOMFILE_ESTRUCTSIZE: the library would not know how many members the caller's header
- * has, and would silently drop the newest. If the caller's header is newer than the library, output
- * members that the library does not know become 0; such input members must be 0, else
+ * A struct set to { 0 } is refused as BLOOMFILE_ESTRUCTSIZE, because the library cannot tell which
+ * members the caller's header has. If the caller's header is newer than the library, output members
+ * that the library does not know become 0; such input members must be 0, else
  * BLOOMFILE_ESTRUCTSIZE. Other structs keep their size; reserved members are 0.
  *
  * Replace files by renaming a new file over them, which leaves readers' mappings whole. Never write
@@ -99,7 +99,7 @@ BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.
 typedef struct bloomfile_filter bloomfile_filter;
 typedef struct bloomfile_builder bloomfile_builder;
 
-typedef uint64_t bloomfile_digest; /* the hash of a key; a filter sees no more of the key */
+typedef uint64_t bloomfile_digest; /* the hash of a key: all that a filter uses of it */
 
 /* This struct never changes. */
 struct bloomfile_key {
@@ -112,8 +112,8 @@ enum bloomfile_layout {
     BLOOMFILE_LAYOUT_BLOCKED = 1, /* 512-bit blocks, one cache line per lookup; the default */
     BLOOMFILE_LAYOUT_CLASSIC = 2, /* k independent bits; smaller, up to k lines per lookup */
     BLOOMFILE_LAYOUT_COUNTING =
-        3, /* as classic with 4-bit counters; four times the size, can remove keys */
-    BLOOMFILE_LAYOUT_RIBBON = 4, /* equations in pages; a third smaller, only built and looked up */
+        3, /* like classic, with 4-bit counters: four times the size, can remove keys */
+    BLOOMFILE_LAYOUT_RIBBON = 4, /* linear equations, solved once: a third smaller, no adds */
 };
 
 /* The kind of the keys in a filter. The values are those of the format. Integers of any width are 8
@@ -128,8 +128,8 @@ enum bloomfile_key_kind {
     BLOOMFILE_KEYS_BYTES = 5,    /* other bytes */
 };
 
-/* Return the name of a layout ("blocked") or of a kind of keys ("text"), as the tools print it.
- * NULL: this version does not know the number. The known numbers have no gaps. */
+/* Return the name of a layout ("blocked") or of a kind of keys ("text"), as the tools print it, or
+ * NULL if this version does not know the number. The known numbers have no gaps. */
 BLOOMFILE_API const char *bloomfile_layout_name(uint32_t layout);
 BLOOMFILE_API const char *bloomfile_key_kind_name(uint32_t key_kind);
 
@@ -137,7 +137,7 @@ BLOOMFILE_API const char *bloomfile_key_kind_name(uint32_t key_kind);
  * is 0. */
 BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size);
 
-/* Releases an image that a function of this library made. */
+/* Frees an image that a function of this library allocated; NULL is allowed. */
 BLOOMFILE_API void bloomfile_free(void *image);
 
 /* ----------------------------------------------------------------------------------- opening
@@ -165,7 +165,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
 #define BLOOMFILE_OPEN_ONE_THREAD     8192u /* with WRITE: one thread adds at a time */
 #define BLOOMFILE_OPEN_OVER_CAPACITY  2048u /* with WRITE: accept keys over capacity */
 
-/* Where the bytes are in memory. If a flag cannot be met, open fails; bench/README.md has times.
+/* How the file is kept in memory. Opening fails if a flag cannot be honoured. bench/README.md:
+ * times.
  *
  * PREFAULT reads the file and maps its pages before open returns. Later lookups do not wait for a
  * disk until memory is short. A writer's first add to each page still takes a fault. Errors: EIO if
@@ -213,16 +214,15 @@ BLOOMFILE_API int bloomfile_open(bloomfile_filter **out, const char *path, unsig
 
 BLOOMFILE_API void bloomfile_close(bloomfile_filter *f); /* writers: see bloomfile_live.h */
 
-/* Returns whether to open the path of bloomfile_open() or _create() again. True if the path names
- * another file or no file; if the file has another size or header or, opened sealed, other times
- * (ctime too, so a new mode or link counts); or if the file was live and is sealed now, so that
- * pages can be verified. True also if the path cannot be examined: opening it reports the reason.
- * False if the handle has no path. */
+/* Returns true if the path of this handle should be opened again: it names another file or no file;
+ * size, header or (sealed) times have changed (ctime too, so chmod and link count); or a live file
+ * was sealed, so that its pages can be verified. Returns true also if the path cannot be examined;
+ * opening it reports the reason. Returns false if the handle was not opened by path. */
 BLOOMFILE_API bool bloomfile_is_stale(const bloomfile_filter *f);
 
-/* Returns the handle's sticky error without looking at the file: 0, or an error of
- * bloomfile_check() that lookups and other calls on this handle have met so far. This is an atomic
- * load (one for each layer of a series), so a program may call it after each lookup. */
+/* Returns the handle's sticky error without examining the file: 0, or the error of
+ * bloomfile_check() that lookups and other calls on this handle have found so far. It costs one
+ * atomic load (one for each layer of a series), so a program can call it after every lookup. */
 BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
 
 /* Checks the file for changes (lookups do not) and returns the handle's sticky error:
@@ -235,8 +235,8 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  *                        "maybe" from now on
  *   BLOOMFILE_EPOISONED  a writer of the file failed to write it to disk
  *   BLOOMFILE_EUNCLEAN   a writer of the file died in a sync
- *   EBADF                the application closed the descriptor of a live filter; its number may
- *                        belong to another file by now, and nothing is written to that file
+ *   EBADF                the application closed the descriptor of a live filter. Its number may
+ *                        belong to another file now; nothing is written to that file
  *   BLOOMFILE_EHASH      a key was looked up, but only an application can hash keys for this filter
  *                        (see bloomfile_params.hash_id)
  *
@@ -262,7 +262,7 @@ BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);
  * answers relied on. If such a page is wrong now, the error is BLOOMFILE_ECHANGED. */
 BLOOMFILE_API int bloomfile_recheck(const bloomfile_filter *f);
 
-/* Returns the seed that the filter's digests are made with. */
+/* Returns the seed of the filter's hash function. */
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile_filter *f);
 
 /* Returns the digest of a key, for this handle and for other filters of the same seed and hash.
@@ -300,8 +300,8 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
  *
  * Returns false if the key is certainly not in the set. Returns true if the key may be present, if
  * the page is not in memory, if the kernel or the file system cannot report that (tmpfs, FUSE,
- * NFS), or if the flag is missing. The kernel may begin to read the page, so a later call may know
- * the answer. After a series gets more layers, the call returns true until another lookup has
+ * NFS), or if the flag is missing. The kernel may begin to read the page, so a later call may find
+ * it in memory. After a series gets more layers, the call returns true until another lookup has
  * opened them. Takes about 0.5 us more than bloomfile_contains_digest(), and as much for each
  * position in the layouts classic and counting. */
 BLOOMFILE_API bool bloomfile_contains_digest_nowait(const bloomfile_filter *f,

@@ -4,11 +4,11 @@
  *
  * bloomfile_inline.h and the library itself use this header. Programs include bloomfile_inline.h.
  * This header belongs to the unstable tier, as bloomfile_unstable.h does: its names may change or
- * go in any release. A compiled lookup keeps working with every later library of the same
- * soversion, because it computes the positions of the format, which are frozen. It uses the
- * instructions that the compiler may use. The library compiles this header for several instruction
- * sets. It defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2 or _NEON, as
- * the attributes of their functions.
+ * be removed in any release. A compiled lookup keeps working with every later library of the same
+ * soversion, because the positions of the format are frozen. The instruction set is that of the
+ * compiler's target options. The library compiles this header for several instruction sets: it
+ * defines BLOOMFILE_BLOCK_SCALAR, and BLOOMFILE_BLOCK_VBMI, _AVX512, _AVX2 or _NEON, as the
+ * attributes of their functions.
  *
  * Each function takes the 64 bytes of a block at any address, k from 1 to 64, and a digest.
  * Functions named _few take k up to 6, the positions of one product; functions named _many take k
@@ -19,14 +19,14 @@
 #define BLOOMFILE_BLOCK_H
 
 #ifdef __cplusplus
-#pragma GCC system_header /* C casts, which a C++ program may forbid itself */
+#pragma GCC system_header /* C casts: a C++ program may use -Wold-style-cast */
 #endif
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* The attributes of functions of an instruction set. An empty definition compiles its functions. */
+/* Attributes of the functions of each instruction set, which are compiled if these are defined. */
 #ifndef BLOOMFILE_BLOCK_SCALAR
 #if defined __has_feature
 #if __has_feature(thread_sanitizer)
@@ -34,8 +34,8 @@
 #endif
 #endif
 #if defined __SANITIZE_THREAD__ || defined BLOOMFILE_BLOCK_ATOMIC
-/* Writers change the bits of a live filter during a lookup. ThreadSanitizer accepts only atomic
- * loads of them, which vector instructions are not. */
+/* Writers may change bits of a live filter during a lookup. ThreadSanitizer accepts this race only
+ * for atomic loads, and vector loads are not atomic. */
 #define BLOOMFILE_BLOCK_SCALAR
 #define BLOOMFILE_BLOCK_BEST(name) name##_scalar
 #elif defined __AVX512VBMI__ && defined __AVX512BITALG__ && defined __BMI2__

@@ -25,15 +25,15 @@ extern "C" {
 #endif
 
 /* Hash functions. An engine that already has a good 64-bit hash of each key need not compute a
- * second hash: it builds and looks up by these digests. Bits are chosen by the topmost bits of a
- * digest and of its products, so every bit of a digest must be as good as random. Two keys with the
- * same digest are one key.
+ * second hash: it builds and looks up by these digests. Positions come from the top bits of the
+ * digest and of its products, so all 64 bits must be uniformly distributed. Two keys with the same
+ * digest are one key.
  *
  * The engine chooses a number for its function and a self test. The number is
  * BLOOMFILE_APP_HASH_FIRST or above, for example random: numbers are not assigned. The self test is
  * a value that the function yields, such as its hash of a fixed string under the filter's seed. The
- * filter stores both. A program that opens it for lookups passes both to bloomfile_open_with().
- * That call refuses a changed function, and another engine's function of the same number. Functions
+ * filter stores both. A program that opens it for lookups passes both to bloomfile_open_with(),
+ * which refuses a changed function and another engine's function with the same number. Functions
  * that take keys do not work with such a filter: lookups answer "maybe" and set the error
  * BLOOMFILE_EHASH; other functions return it. */
 #define BLOOMFILE_HASH_XXH3      1u /* bloomfile_hash() */
@@ -62,17 +62,17 @@ struct bloomfile_params {
     uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
     /* For builders only: BLOOMFILE_EVALUE elsewhere, unless 0. */
-    uint32_t threads;       /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t threads;       /* number of threads, at most 1024; 0: only the caller's */
     uint32_t slices;        /* number of slices; 0: the whole filter. See bloomfile_combine.h */
     uint32_t slice;         /* number of the slice to build, from 0 */
     uint32_t over_capacity; /* 1: finish even if the rate is over twice its target; else 0 */
     const char *spool;      /* for temporary files; NULL: $TMPDIR, or /tmp */
-    uint64_t memory;        /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
-                               up to 1.2 MiB for each thread come on top */
+    uint64_t memory; /* approximate limit in bytes, at least 1 MiB; 0: no limit. ribbon: up to 1.2
+                        MiB more for each thread */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
-/* Makes a builder.
+/* Creates a builder.
  *   out     receives the builder; NULL on error. Free it with bloomfile_builder_free().
  *   params  is copied, with its strings. NULL: all defaults. If `threads` is above 1, any number of
  *           threads may add keys concurrently.
@@ -95,7 +95,7 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
  * last call. Errors: the error of an earlier add; ENOMEM; an errno of a temporary file. */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
-/* Replaces the tag of the params, for an identity that is known only after the last row. */
+/* Replaces the tag of the params, for an identity that the caller knows only after the last row. */
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
@@ -108,19 +108,18 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
  *   BLOOMFILE_ETOOBIG       too big for memory
  *   BLOOMFILE_EISSLICE      a slice in memory: it has no embedded form
- *   BLOOMFILE_EBODY         a page of the layout ribbon does not find all its keys: this machine
- *                           computes wrongly */
+ *   BLOOMFILE_EBODY         a lookup in a finished ribbon page failed: this machine computes
+ *                           wrongly */
 BLOOMFILE_API int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *to);
 
-/* Removes all keys and the error of an add, so that the builder makes its next filter with the same
- * params, like a new builder: the tag is that of the params again. The builder keeps its memory:
- * free it after a large filter. No other thread may use the builder during the call. */
+/* Removes all keys and any error of an add. The builder then builds its next filter from the same
+ * params, including their tag. It keeps its memory: after a large filter, free it instead. No other
+ * thread may use the builder during the call. */
 BLOOMFILE_API void bloomfile_builder_reset(bloomfile_builder *b);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
-/* The caller's data in a filter made from other filters. A NULL member keeps the data of the
- * source. */
+/* Label, tag and watermark of a filter made from others. A NULL member keeps the source's value. */
 struct bloomfile_metadata {
     size_t struct_size;
     const char *label;        /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; "" clears it */
@@ -131,10 +130,9 @@ struct bloomfile_metadata {
 
 /* -------------------------------------------------------------------------- keys in one buffer */
 
-/* Keys in one buffer, which may overlap, such as n-grams of a text. Key i has the bytes from
- * starts[i] up to, but not including, ends[i]. Columns of Arrow have n + 1 offsets: starts =
- * offsets, ends = offsets + 1. The caller owns all members, and must not change them during the
- * call. */
+/* Keys in one buffer. They may overlap, as n-grams of a text do. Key i has the bytes from starts[i]
+ * up to, but not including, ends[i]. For an Arrow column with n + 1 offsets, set starts = offsets
+ * and ends = offsets + 1. The caller owns all members, and must not change them during the call. */
 struct bloomfile_spans {
     size_t struct_size;
     const void *base;       /* the buffer */
@@ -168,8 +166,8 @@ BLOOMFILE_API int bloomfile_digests_of_spans(const bloomfile_filter *f,
                                              const struct bloomfile_spans *spans,
                                              bloomfile_digest *digests);
 
-/* As bloomfile_digests_of_spans(), with the seed of the params. Returns the same errors. They count
- * as errors of an add, so counting and writing return them too. */
+/* Like bloomfile_digests_of_spans(), with the seed of the params, and with the same errors. A
+ * failure counts as a failed add: counting and writing return it as well. */
 BLOOMFILE_API int bloomfile_builder_digests_of_spans(bloomfile_builder *b,
                                                      const struct bloomfile_spans *spans,
                                                      bloomfile_digest *digests);

@@ -3,10 +3,10 @@
  * bloomfile: folding, merging, projecting and assembling
  *
  * A filter folds by every divisor d of its number of blocks (classic: bits, counting: counters): d
- * adjacent blocks become one block. The result is, byte for byte, the body that the same keys make
- * at that size (a counter is at most 15); k stays. The reason is mulhi(g, N / d) = mulhi(g, N) / d,
- * rounded down (doc/format/operations.md 1). Filters of different sizes merge at the greatest size
- * that all of them fold to.
+ * adjacent blocks become one block. The result is byte for byte the body that the same keys would
+ * have at that size and the same k (counters stop at 15), because mulhi(g, N / d) = floor(mulhi(g,
+ * N) / d) (doc/format/operations.md 1). Filters of different sizes merge at the greatest size that
+ * all of them fold to.
  *
  * Sources are verified first, live sources are synced, and no source is changed. The result is
  * sealed. It may replace a source that is still the file that was opened (bloomfile_copy_sealed).
@@ -67,18 +67,18 @@ BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfi
 enum bloomfile_merge_op {
     BLOOMFILE_MERGE_UNION = 1,        /* has the keys of all sources; counters are added */
     BLOOMFILE_MERGE_INTERSECTION = 2, /* has the keys common to all, and more false positives than a
-                                   filter built from these; not for counting filters */
+                                         filter built from these keys; not for counting filters */
 };
 
 struct bloomfile_merge_params {
     size_t struct_size;
     uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_MERGE_UNION */
     uint32_t reserved; /* 0 */
-    double max_fpr;    /* union: refuse a result whose actual rate exceeds this by more than chance
-                          (3 standard errors); 0: the greatest recorded in the sources; 1: never */
-    uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
-    const struct bloomfile_metadata *metadata; /* of the result; that of the sources is dropped.
-                                                  NULL: empty */
+    double max_fpr; /* union: refuse a result whose actual rate exceeds this by more than 3 standard
+                       errors; 0: the greatest rate recorded in the sources; 1: accept any rate */
+    uint64_t keys;  /* distinct keys of the result, if known; 0: see below */
+    const struct bloomfile_metadata
+        *metadata; /* of the result; NULL: none. The sources' is not used */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
@@ -100,11 +100,10 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  * This lets several machines build one filter. The builder of slice i of `slices` has
  * bloomfile_params.slice and .slices set. Give it the digests for which bloomfile_slice_of() is i;
  * or give every builder all keys, and each leaves out those of other slices. A slice records how
- * many keys it was given, how many it left out, and the sum of their digests (bloomfile_info). So
- * the same keys, repeated differently, make a different slice but the same whole filter. A slice is
- * a file of its own and may be served alone: it answers "maybe" for every digest outside its range.
- * It can be copied, verified and patched. Operations that need a whole filter return
- * BLOOMFILE_EISSLICE.
+ * many keys it was given, how many it left out, and the sum of their digests (bloomfile_info). So a
+ * slice depends on how often keys were repeated; the whole filter does not. A slice is a complete
+ * file and can be used alone: it answers "maybe" for every digest outside its range. It can be
+ * copied, verified and patched. Operations that need a whole filter return BLOOMFILE_EISSLICE.
  *
  * bloomfile_join() joins the slices into the same filter, byte for byte, that one build of all keys
  * makes.
@@ -134,8 +133,8 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
  */
 BLOOMFILE_API int bloomfile_check_merge(const bloomfile_filter *a, const bloomfile_filter *b);
 
-/* Writes a counting filter as a classic filter a quarter the size: a bit is set where a counter is
- * above 0. The result answers exactly as a classic filter with the same keys.
+/* Converts a counting filter to a classic filter of a quarter of the size: a bit is set where a
+ * counter is above 0. The result gives the same answers as a classic filter of the same keys.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
  * Errors: BLOOMFILE_ENOTCOUNTING; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_project(struct bloomfile_destination *to, const bloomfile_filter *f,

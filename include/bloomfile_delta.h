@@ -2,17 +2,17 @@
  *
  * bloomfile: patches
  *
- * A patch turns one sealed filter, the base, into another, the result, for example yesterday's
+ * A patch turns one sealed filter (the base) into another (the result), for example yesterday's
  * build into today's. Both have the same layout, m, k, seed and hash. The result is the same byte
  * for byte, header included. A patch needs some tens of bits for each key added or removed. Build
  * filters that are to be patched with `bits` and `hashes` given, so that their shape stays. The
  * layers of a series (bloomfile_live.h) keep their shape: two sealed copies of it with equally many
  * layers have a patch, layer by layer.
  *
- * The patch names base and result by their checksums. Another base, a damaged base and a damaged
- * patch are refused, and a result with other checksums is never published. This protects from
- * accidents, not from attackers: against them, sign the patch or the result. doc/format/patches.md
- * defines the bytes of a patch, which do not depend on the number of threads.
+ * The patch names base and result by their checksums. A wrong or damaged base and a damaged patch
+ * are refused, and a result with other checksums is never published. This protects from accidents,
+ * not from attackers: against them, sign the patch or the result. doc/format/patches.md defines the
+ * bytes of a patch, which do not depend on the number of threads.
  *
  * The result may replace its base, with the checks of bloomfile_copy_sealed(): programs that have
  * the base open keep the old file. Each filter may be a file or an embedded image. A result has the
@@ -43,7 +43,7 @@ extern "C" {
 BLOOMFILE_API int bloomfile_delta(struct bloomfile_destination *to, const bloomfile_filter *base,
                                   const bloomfile_filter *result, unsigned threads);
 
-/* Writes the result of a patch. Writes nothing before it has found that the base is the right one.
+/* Applies a patch and writes the result. Checks first that the base is the one of the patch.
  *   to       receives the result.
  *   base     the sealed filter that the patch was made from.
  *   patch    is read in order up to its end, which must be the end of the source. A descriptor with
@@ -67,9 +67,9 @@ struct bloomfile_patch_info {
     uint32_t result_header, result_body;
     uint64_t body_size;     /* bytes, of base and result, of all layers together */
     uint64_t patch_size;    /* bytes */
-    uint64_t parts;         /* that can be applied side by side */
-    uint64_t changed_pages; /* that these parts cover, of 4096 bytes */
-    uint32_t layers;        /* of a series, whose first layers the checksums name; 0: one filter */
+    uint64_t parts;         /* that can be applied in parallel */
+    uint64_t changed_pages; /* pages of 4096 bytes that these parts cover */
+    uint32_t layers;        /* of a series (the checksums are those of its first layer); else 0 */
     uint32_t reserved;      /* 0 */
 };
 #define BLOOMFILE_PATCH_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_patch_info)

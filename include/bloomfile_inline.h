@@ -9,15 +9,15 @@
  *     if (!bloomfile_pinned_contains_digest(&pin, digest))
  *         return NOT_FOUND;                            // certainly not
  *
- * This header is for storage engines, which look up one key at a time. A pin copies the parts of a
- * handle that a lookup needs. The functions here answer by themselves if the layout is blocked,
- * each page has been verified and a live file is not poisoned. Otherwise they call the library. So
- * a pin answers as its handle would, in every state: damage is "maybe", bloomfile_check() reports
- * it, and a live file that is poisoned later is detected.
+ * This header is for storage engines, which look up one key at a time. A pin is a copy of the
+ * members of a handle that a lookup needs. The functions here compute the answer inline if the
+ * layout is blocked, every page has been verified and a live file is not poisoned; otherwise they
+ * call the library. So a pin gives the answers of its handle in every state: damage is "maybe",
+ * bloomfile_check() reports it, and a live file that is poisoned later is detected.
  *
  * Open with BLOOMFILE_OPEN_VERIFY_FULL, or with BLOOMFILE_OPEN_VERIFY_NONE if another layer
- * verifies the bytes. If you use neither flag, each page is in doubt until a lookup has touched it,
- * and the library answers all lookups until every page was touched.
+ * verifies the bytes. With neither flag, pages are verified by the first lookup that touches them,
+ * and all lookups call the library until every page is verified.
  *
  * Keys that are known beforehand are prefetched, in groups of 8 to 64:
  *
@@ -28,9 +28,9 @@
  *                                           n - i < 32 ? n - i : 32, hits + i);
  *     }
  *
- * The cache misses of two small batches overlap only with prefetching: batches of 32 in a filter of
- * 125 MB take 6 ns a key with it, and 11 without. Prefetching never changes an answer, and works
- * with every layout.
+ * Without prefetching, the cache misses of one small batch do not overlap those of the next:
+ * batches of 32 in a filter of 125 MB take 11 ns a key, with prefetching 6. Prefetching never
+ * changes an answer, and works with every layout.
  *
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG), a
  * lookup takes half to nine tenths of the time of bloomfile_contains_digest() in a filter that fits
@@ -64,7 +64,7 @@ extern "C" {
  * BLOOMFILE_PINNED_INIT first. A lookup with a pin set to { 0 } crashes: a test for it would cost
  * 2% of a lookup. */
 struct bloomfile_pinned {
-    const uint64_t *doubts_; /* points to 0: no doubts */
+    const uint64_t *doubts_; /* *doubts_ is 0 if every page is verified */
     const uint8_t *body_;
     const bloomfile_filter *filter_;
     const uint32_t *state_[2]; /* of a live file, in both of its records; else NULL */
@@ -140,9 +140,9 @@ static inline __attribute__((always_inline)) bool bloomfile_pinned_has_few_(cons
 #endif
 }
 
-/* Returns whether a "no" of the bits is final. A live file's state is read after its bits. So once
- * a writer has recorded a failed write, bits of a page that was read again from the disk are not
- * trusted. */
+/* Returns true if clear bits are a certain "no". The state of a live file must be read after its
+ * bits: after a failed write the kernel may read the page again from disk, without its recent bits,
+ * and the writer that saw the failure records it in the state. */
 static inline __attribute__((always_inline)) bool
 bloomfile_pinned_absent_(const struct bloomfile_pinned *pin)
 {
@@ -183,9 +183,9 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->filter_, digest);
 }
 
-/* Prefetches the memory that a later lookup of the digest reads: one cache line if the body is
- * aligned to 64 bytes, otherwise two. Call it for the next group of keys before you look up this
- * group, or before other work. */
+/* Prefetches the cache line that a later lookup of the digest reads, or two lines if the body is
+ * not aligned to 64 bytes. Call it for the next group of keys before you look up this group, or
+ * before other work. */
 static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
                                              bloomfile_digest digest)
 {

@@ -25,7 +25,7 @@ struct bloomfile_size {
 
     uint32_t want_spread; /* 1: compute `spread` too; takes three times as long */
     uint32_t reserved;    /* 0 */
-    double spread;        /* out: scatter of the rates of single filters; ribbon: NaN */
+    double spread;        /* out: standard deviation / mean of the rate; ribbon: NaN */
     uint64_t file_size;   /* out: bytes of a file */
     uint64_t image_size;  /* out: bytes of an embedded image (in memory, or in another file) */
 };
@@ -48,7 +48,7 @@ struct bloomfile_size {
  * ribbon, into a page. doc/format/sizes.md defines it; every machine computes the same sizes. The
  * classic formula (1 - e^(-kn/m))^k gives 0.86% for a blocked filter whose true rate is 1%. Every
  * rate is at least n / 2^64, since digests have 64 bits. Rates that differ by less than one part in
- * 2^26 are equal.
+ * 2^26 count as equal.
  *
  * Ribbon: the rate is never below 2^-32. A target above 0.24 gets the size of 0.24. `bits` is that
  * of an embedded image; a file has the next multiple of 32768.
@@ -119,8 +119,8 @@ struct bloomfile_info {
     uint32_t key_size;   /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 in this version */
     /* A series; 0 for other filters. Sizes and counts are sums over its layers; `hashes` and
      * `layer` are those of the newest layer. */
-    uint32_t layers;      /* their number now */
-    uint32_t generations; /* live: how many it keeps; 0: it grows */
+    uint32_t layers;      /* current number of layers */
+    uint32_t generations; /* live: the number of generations it keeps; 0: it grows */
     uint64_t layer;       /* number of the layer, from 0 */
     uint64_t rest_size;   /* sealed: bytes of this layer and all later layers */
     uint64_t series;      /* live: its identity */
@@ -186,8 +186,8 @@ struct bloomfile_measurement {
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
     double fill;          /* ones / m; ribbon: about 0.5, meaningless */
     double fpr;           /* the actual false-positive rate of these bits, exactly */
-    double keys_estimate; /* n, from the one bits (Swamidass & Baldi 2007); infinite if full.
-                             ribbon: the sum of the numbers in the page heads */
+    double keys_estimate; /* n, estimated from the one bits (Swamidass & Baldi 2007); infinite if
+                             full. ribbon: the sum of the key counts in the page heads */
 };
 #define BLOOMFILE_MEASUREMENT_INIT BLOOMFILE_INIT_(struct bloomfile_measurement)
 
@@ -208,10 +208,10 @@ struct bloomfile_fault {
     uint64_t reserved[3]; /* 0 */
 };
 
-/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages found good
- * before are checked again, and lookups may go on in other threads. Damage becomes the sticky
- * error. Damaged pages then answer "maybe". After BLOOMFILE_EBODY, which cannot be blamed on a
- * page, and BLOOMFILE_ECHANGED, every lookup does.
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were
+ * good before are checked again; other threads may continue to look up keys. Damage becomes the
+ * sticky error, and lookups on damaged pages answer "maybe". After BLOOMFILE_EBODY, which concerns
+ * no single page, and after BLOOMFILE_ECHANGED, every lookup does.
  *   threads  to work with, at most 1024. 0 or 1: the caller's alone. The result does not depend on
  *            their number. Any of them may get SIGBUS (see bloomfile.h).
  *   fault    describes the first fault, or the error; may be NULL.

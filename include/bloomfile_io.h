@@ -2,7 +2,7 @@
  *
  * bloomfile: where bytes go and where they come from
  *
- * bloomfile.h includes this header, which also has a way to end long calls.
+ * bloomfile.h includes this header. It also declares bloomfile_stop_with(), which ends long calls.
  */
 #ifndef BLOOMFILE_PUBLIC_IO_H
 #define BLOOMFILE_PUBLIC_IO_H
@@ -86,8 +86,8 @@ struct bloomfile_destination {
  *
  * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), but not a mount point
  * (EBUSY) and not the first of several files of a live series (BLOOMFILE_ESERIES;
- * bloomfile_unlink() removes them all). The new file takes over permissions and access control list
- * of the old file, and owner and group where allowed; no user gains a right.
+ * bloomfile_unlink() removes them all). The new file gets the permissions and the access control
+ * list of the old file, and its owner and group where allowed; no user gains a right.
  *
  * A failure leaves nothing behind and the old file untouched. If only the last step fails (the
  * fsync of the directory), the new file is in place anyway. Other errors are an errno of open,
@@ -125,12 +125,12 @@ static inline struct bloomfile_destination bloomfile_to_memory(void)
     return to;
 }
 
-/* The caller's memory. The call sets `size` to the number of bytes used.
- *   buffer  aligned to 64 bytes: otherwise the call needs as much memory again, and copies. Its
- *           contents are undefined after an error.
+/* The caller's buffer. The call sets `size` to the number of bytes used.
+ *   buffer  aligned to 64 bytes; otherwise the call allocates a second buffer of this size, and
+ *           copies. Its contents are undefined after an error.
  *   size    of the buffer in bytes. If it is too small, the call writes nothing and returns ERANGE:
- *           `size` is the number of bytes needed, and `memory` is NULL. A buffer of NULL and 0 only
- *           determines the size. */
+ *           `size` is the number of bytes needed, and `memory` is NULL. Pass NULL and 0 to
+ *           determine the size only. */
 static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, size_t size)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -140,7 +140,8 @@ static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, siz
     return to;
 }
 
-/* A function of the caller's. The call returns its error, or an errno of the temporary file.
+/* A callback that receives the bytes. The call returns the callback's error, or an errno of the
+ * temporary file.
  *   write    is called in the thread of the call.
  *   context  for `write`; the caller's. */
 static inline struct bloomfile_destination bloomfile_to_callback(bloomfile_writer *write,

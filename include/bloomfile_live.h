@@ -24,24 +24,25 @@
  * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE it also clears the
  * unclean state, for every process. A writer learns from its next sync whether a write has failed.
  *
- * Where. All processes that use a live file must run on one host and share one page cache: network
- * and cluster file systems are BLOOMFILE_EFILESYSTEM. On overlayfs a reader must be allowed to open
- * the file for writing. The opening copies the file up from the lower layer, in which the reader
- * would not see adds. A system without /proc is BLOOMFILE_ENOBOOT, unless the file is clean and
- * only read. If a container has a boot_id of its own (as under systemd-nspawn), it takes files that
- * the host has open for writing to be unclean, and the host does the same for the container's
- * files. A container with the same boot_id after each boot does not detect a crash of the machine.
+ * File systems. All processes that use a live file must run on one host and share one page cache:
+ * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must
+ * be allowed to open the file for writing. The opening copies the file up from the lower layer, in
+ * which the reader would not see adds. A system without /proc is BLOOMFILE_ENOBOOT, unless the file
+ * is clean and only read. If a container has its own boot_id (as under systemd-nspawn), files that
+ * the host has open for writing look unclean to the container, and the container's files look
+ * unclean to the host. A container with the same boot_id after each boot cannot detect a machine
+ * crash.
  *
  * Disks. A live file never changes its size, and all its space is allocated when it is created. A
  * full disk is ENOSPC at that time and never SIGBUS later, except on copy-on-write storage (Btrfs,
  * reflinked files, thin volumes). A failed write to disk is final, because the kernel then forgets
- * the unwritten data. Once a sync, the opening or closing of a writer, or a copy gets the error,
- * the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
+ * the unwritten data. When a sync, a copy, or the opening or closing of a writer receives the
+ * error, it poisons the file: every lookup in every process answers "maybe", adds are refused, and
  * bloomfile_rescue() saves the contents of memory. The kernel reports a failed write once to each
  * open file description. A failure goes unnoticed if no handle gets the report (doc/format/live.md
- * 8). Treat the filter as unclean if all writers were killed, and then another program synced the
- * file or the kernel, short of memory, evicted it; also if a disk was pulled out, remounted after
- * an error, or restored from a snapshot.
+ * 8). So treat the filter as unclean if all writers were killed and then another program synced the
+ * file or the kernel evicted it under memory pressure; also if the disk was pulled out, remounted
+ * after an error, or restored from a snapshot.
  *
  * Was it new? A key is "not new" if it was added before, or is a false positive. If several writers
  * add the same new key at the same moment, it is new to at least one writer. With
@@ -153,7 +154,7 @@ extern "C" {
  *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
  *   BLOOMFILE_ESERIES       a file has the name of a later layer, or a single filter would replace
  *                           a series of several layers
- *   BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  see Where, above
+ *   BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  see File systems, above
  *   EBUSY                   the series to be replaced has writers
  *   ENOSPC                  the disk cannot hold the whole filter */
 BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: opening with expectations, and from anywhere
+ * bloomfile: opening with expectations, and from descriptors and memory
  *
  * bloomfile_open() opens a path. bloomfile_open_with() also opens part of a file or memory. It can
  * refuse an unexpected filter, and report which file caused an error.
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* What the caller expects of a filter: bits of bloomfile_open_params.expect. A filter that differs
- * is refused before anything is mapped or changed. */
+/* The caller's expectations: bits of bloomfile_open_params.expect. A filter that differs is refused
+ * before anything is mapped or changed. */
 #define BLOOMFILE_EXPECT_TAG    1u  /* its tag; else BLOOMFILE_EDIFFERENTTAG */
 #define BLOOMFILE_EXPECT_SEED   2u  /* its seed; else BLOOMFILE_EDIFFERENTSEED */
 #define BLOOMFILE_EXPECT_SEALED 4u  /* it is sealed; else BLOOMFILE_ELIVE */
@@ -28,10 +28,10 @@ enum bloomfile_reason {
     BLOOMFILE_REASON_FILE = 1,         /* the file cannot be used: see file_error */
     BLOOMFILE_REASON_MISSING = 2,      /* no file, or a dangling symbolic link */
     BLOOMFILE_REASON_NOT_FIRST = 3,    /* the named file is a later layer of a series */
-    BLOOMFILE_REASON_NOT_A_LAYER = 4,  /* a filter of its own */
+    BLOOMFILE_REASON_NOT_A_LAYER = 4,  /* a single filter, not part of a series */
     BLOOMFILE_REASON_OTHER_SERIES = 5, /* a layer of another series */
     BLOOMFILE_REASON_WRONG_LAYER = 6,  /* layer `found`, where layer `layer` belongs */
-    BLOOMFILE_REASON_OLDER_COPY = 7,   /* a copy from when the layer was the newest */
+    BLOOMFILE_REASON_OLDER_COPY = 7,   /* an old copy, made while the layer was the newest */
     BLOOMFILE_REASON_NOT_NEXT = 8,     /* not sealed together with the layers before it */
     BLOOMFILE_REASON_HARD_LINK = 9,    /* the file has a second name */
     BLOOMFILE_REASON_MOUNT_POINT = 10, /* the file is mounted from another folder */
@@ -63,7 +63,7 @@ struct bloomfile_open_params {
     uint32_t hash_id;   /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
     uint32_t key_kind;  /* of the caller's keys, for bloomfile_check_keys() */
     uint64_t self_test; /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
-    /* If not NULL: makes the self test, for a function whose self test depends on the seed. */
+    /* Computes the self test, if it depends on the seed. NULL: `self_test` is used. */
     uint64_t (*self_test_of)(void *context, uint64_t seed);
     void *context;                        /* for self_test_of; the caller's */
     uint32_t key_size;                    /* of the caller's keys */
@@ -72,7 +72,7 @@ struct bloomfile_open_params {
 };
 #define BLOOMFILE_OPEN_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_open_params)
 
-/* Opens a filter with expectations, from anywhere.
+/* Opens a filter from a path, a descriptor or memory, if it meets the caller's expectations.
  *
  *     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
  *     struct bloomfile_source from = bloomfile_from_path(path);
@@ -85,16 +85,16 @@ struct bloomfile_open_params {
  *           bytes at `offset` of a regular file; the descriptor may be closed after the call. A
  *           live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE. Memory: a
  *           sealed filter, at any address. The bytes must not change and must outlive the handle;
- *           BLOOMFILE_OPEN_COPY lifts both, and aligns the copy. Prefer an address or offset that
- *           is a multiple of 64: a block of the layout blocked then lies in one cache line;
- *           otherwise a lookup reads two, which takes up to twice as long in a large filter. Only a
- *           handle opened by path goes stale.
+ *           with BLOOMFILE_OPEN_COPY neither is required, and the copy is aligned. Prefer an
+ *           address or offset that is a multiple of 64: a block of the layout blocked then lies in
+ *           one cache line; otherwise a lookup reads two, which takes up to twice as long in a
+ *           large filter. Only a handle opened by path goes stale.
  *   params  NULL: no flags, no expectations.
  *
  * Lookups in a filter with an application's hash need BLOOMFILE_EXPECT_HASH: it names the function
- * that makes the digests. A handle opened without it is for everything else (folding, merging,
- * copying, sealing, verifying): each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and
- * each add returns that error.
+ * that makes the digests. A handle opened without it can be folded, merged, copied, sealed and
+ * verified, but each lookup answers "maybe" and sets the error BLOOMFILE_EHASH, and each add
+ * returns that error.
  *
  * Returns 0; an errno; any error listed at bloomfile_open(); the error of an expectation that is
  * not met (see BLOOMFILE_EXPECT_TAG and its neighbours); or one of

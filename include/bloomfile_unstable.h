@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: internals, without a promise
+ * bloomfile: unstable functions, without a compatibility promise
  *
- * Anything in this header, and in bloomfile_block.h, may change or go in any release. A function
- * may move to a stable header. The compatibility promise of source and binary excludes this header.
- * So its functions are in another symbol node: BLOOMFILE_UNSTABLE.
+ * Anything in this header and in bloomfile_block.h may change or be removed in any release, or move
+ * to a stable header. The promise of source and binary compatibility excludes it, so its functions
+ * have a symbol version of their own: BLOOMFILE_UNSTABLE.
  *
  * A program may use this header only with the library that it was compiled with: link the static
  * library, or require the exact version. A binding may use it only with the library that it ships.
@@ -28,21 +28,21 @@ struct bloomfile_traits {
     const char *cell;    /* "bit" or "counter": m is their number */
     uint32_t unit_cells; /* cells per unit, a power of 2 (512 or 1); m is a multiple of it */
     uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
-    uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
+    uint32_t projection; /* the layout of bloomfile_project()'s result; 0: it cannot be projected */
     bool counts;         /* keys can be removed, and filters cannot be intersected */
     bool solved;         /* solved from all keys together: never live, folded, merged or a view */
 };
 
-/* The traits of a layout; NULL: the layout does not exist. The numbers have no gaps: counting from
- * 1 until NULL meets every layout. */
+/* Returns the traits of a layout, or NULL if the layout does not exist. The numbers have no gaps:
+ * count from 1 until NULL to visit every layout. */
 BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout);
 
 /* ---------------------------------------------------------------------------------- the header */
 
-/* How the bytes of a field are read. Numbers are little-endian. */
+/* The type of a field's bytes. Numbers are little-endian. */
 enum bloomfile_field_kind {
     BLOOMFILE_FIELD_NUMBER = 1,   /* 4 or 8 bytes */
-    BLOOMFILE_FIELD_HEX = 2,      /* the same, for people in hexadecimal */
+    BLOOMFILE_FIELD_HEX = 2,      /* the same, printed in hexadecimal */
     BLOOMFILE_FIELD_LAYOUT = 3,   /* a number, enum bloomfile_layout */
     BLOOMFILE_FIELD_STATE = 4,    /* a number, enum bloomfile_state */
     BLOOMFILE_FIELD_KEY_KIND = 5, /* a number, enum bloomfile_key_kind plus 256 times the size */
@@ -60,10 +60,10 @@ struct bloomfile_field {
     uint32_t kind;    /* enum bloomfile_field_kind */
 };
 
-/* Lists the fields of a header of that size, 4096 or 512, with those bits of `incompat`, in the
- * order of their offsets. If the size is any other, it lists only the static header, whose offsets
- * do not depend on the size. Fills at most `room` fields (`fields` may be NULL with 0) and returns
- * the number of fields that exist. */
+/* Lists the fields of a header of 4096 or 512 bytes with these bits of `incompat`, in the order of
+ * their offsets. For any other size it lists only the static header, whose offsets do not depend on
+ * the size. Fills at most `room` fields (`fields` may be NULL with 0) and returns the number of
+ * fields that exist. */
 BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
                                       struct bloomfile_field *fields, size_t room);
 
@@ -73,8 +73,8 @@ BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
  *   params      `bits` and `hashes` must be given; members for builders and live filters must be 0.
  *   body        the bytes that m uses.
  *   body_size   (m + 7) / 8 bytes, counting (m + 1) / 2, or the error is BLOOMFILE_EVALUE.
- *   provenance  BLOOMFILE_PROVENANCE_*, 0 if it equals a build from its keys.
- *   keys        their number, UINT64_MAX to estimate it from the bits set.
+ *   provenance  BLOOMFILE_PROVENANCE_*, or 0 if the body equals a build from its keys.
+ *   keys        number of keys; UINT64_MAX estimates it from the set bits.
  * Errors: an errno; those of the destination (bloomfile_io.h); BLOOMFILE_ESTRUCTSIZE;
  * BLOOMFILE_EVALUE for a parameter that is missing, unknown or out of range; BLOOMFILE_EBODY for
  * bits beyond m, or an empty body for one key or more; BLOOMFILE_EISRIBBON; BLOOMFILE_ETOOBIG. */
@@ -94,14 +94,14 @@ BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size
  * series. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
 
-/* A page of a layout that is solved, by its head. This struct never changes. */
+/* The head of a page of a solved layout (ribbon). This struct never changes. */
 struct bloomfile_solution {
-    uint64_t keys;        /* of the page; 2^32 - 1: that many or more */
-    double fpr;           /* the page's real rate */
-    double columns;       /* of a group, on average: equations that a lookup tests */
-    uint32_t lines;       /* of 64 bytes that the page has */
-    uint32_t groups;      /* 0: not solved, or damaged: every answer is "maybe" */
-    uint32_t groups_more; /* beyond the number that a builder tries first */
+    uint64_t keys;   /* keys of the page; 2^32 - 1: that many or more */
+    double fpr;      /* the page's real rate */
+    double columns;  /* mean number of columns of a group: a lookup tests one equation for each */
+    uint32_t lines;  /* number of 64-byte lines of the page */
+    uint32_t groups; /* 0: not solved, or damaged: every answer is "maybe" */
+    uint32_t groups_more; /* groups beyond the number that a builder tries first */
     uint32_t seed;        /* the number of seeds that failed with these groups */
 };
 
@@ -111,22 +111,23 @@ struct bloomfile_solution {
 BLOOMFILE_API int bloomfile_measure_page(const bloomfile_filter *f, uint64_t page,
                                          struct bloomfile_solution *out);
 
-/* The name of the code that answers lookups on this handle: "vbmi", "avx512", "avx2", "neon" or
- * "scalar", the fastest that the processor has; all give the same answers. The environment variable
- * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
- * layout does not have is ignored. It is read once, when the first filter is opened or made. */
+/* Returns the name of the kernel that runs the lookups of this handle: "vbmi", "avx512", "avx2",
+ * "neon" or "scalar", the fastest that the processor supports. All kernels give the same answers.
+ * The environment variable BLOOMFILE_KERNEL selects another one, for tests and comparisons; a
+ * kernel that this processor or layout does not have is ignored. The variable is read once, when
+ * the first filter is opened or created. */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
 
 /* ------------------------------------------------------------------------------------ building */
 
-/* Replaces the kind of keys of the params, for a builder whose first key decides. Error:
- * BLOOMFILE_EVALUE, and bloomfile_invalid() is "key_kind" or "key_size". */
+/* Replaces the kind of keys of the params, for a caller that learns the kind from its first key.
+ * Error: BLOOMFILE_EVALUE, and bloomfile_invalid() is "key_kind" or "key_size". */
 BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t key_kind,
                                                  uint32_t key_size);
 
 /* -------------------------------------------------------------------------------------- slices */
 
-/* Returns the slice, from 0, to which a digest belongs in a blocked filter that is cut into slices.
+/* Returns the number of the slice that a digest belongs to, from 0.
  *   bits    m of the whole filter, not of a slice: a multiple of 512.
  *   slices  at most 65536, and at most one for each 4096 bytes.
  *   digest  made with the filter's seed.
@@ -138,8 +139,8 @@ BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomf
  * times that of the next slice. Returns 0 if `slices` is 0 or less than `slice`. */
 BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
 
-/* Makes the header of the whole filter without the bodies of the slices, for example if many
- * machines each write their slice into one file.
+/* Makes the header of the whole filter from the headers of its slices alone, for machines that each
+ * write their slice into one file.
  *   header   receives the first 4096 bytes of the whole; unchanged after an error.
  *   headers  the first 4096 bytes of each slice, in any order, without gaps.
  *   count    number of slices, at least 1.

@@ -3,10 +3,10 @@
  * bloomfile: filters without a file
  *
  * An engine can keep a filter in a few bytes of its own, for example for each data block of 20 to
- * 40 keys, where a header would be larger than the filter. A view is a shape: layout, m and k. The
- * bytes belong to the caller, may have any alignment, and are passed to each call. So one view
- * serves any number of bodies of its shape. bloomfile_hash() makes the digests. Lookups and adds
- * use plain loads and stores: many threads may look up in a body while no thread adds to it.
+ * 40 keys, where a header would be larger than the filter. A view is only a shape: layout, m and k.
+ * The caller owns the bytes, at any alignment, and passes them to each call, so one view serves any
+ * number of bodies of its shape. bloomfile_hash() makes the digests. Lookups and adds use plain
+ * loads and stores: many threads may look up in a body while no thread adds to it.
  *
  *     struct bloomfile_view view;
  *     struct bloomfile_size shape = BLOOMFILE_SIZE_INIT;
@@ -35,9 +35,9 @@
 extern "C" {
 #endif
 
-/* A shape, filled by the functions below. It may be copied, also into memory that processes share,
- * and needs no release. If all its bytes are zero, it has no shape: lookups answer "maybe", and
- * adds do nothing. It has 64 bytes; later versions may use those that this version does not. */
+/* A shape, filled by the functions below. It may be copied, also into memory shared by processes,
+ * and is not released. If all its bytes are zero, it has no shape: lookups answer "maybe", and adds
+ * do nothing. It has 64 bytes, some of them reserved for later versions. */
 struct bloomfile_view {
     size_t size;       /* bytes of the body: (m + 7) / 8, counting (m + 1) / 2 */
     uint64_t words[7]; /* the library's own */
@@ -96,8 +96,8 @@ BLOOMFILE_API void bloomfile_view_write_trailer(const struct bloomfile_view *vie
 
 /* Takes the shape from a compact form, and verifies its checksum. So it also verifies that the form
  * was made with this seed, by a library that hashes as this library does.
- *   out   receives the view. After an error it answers "maybe" to everything, so a caller that does
- *         not report errors may ignore the result.
+ *   out   receives the view. After an error it answers "maybe" to everything, so a caller without
+ *         error reporting may ignore the result.
  *   seed  the seed that the caller's digests are made with.
  *   blob  the compact form, at any address. Pass it as the body to the calls above: it is not
  *         copied.
@@ -114,11 +114,11 @@ BLOOMFILE_API void bloomfile_view_write_trailer(const struct bloomfile_view *vie
 BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,
                                       size_t size);
 
-/* As bloomfile_view_open(), but does not verify the checksum: takes a few nanoseconds. It is for an
- * engine that has verified the block in which the filter lies, and knows the seed. Damage, or
- * digests of another seed, cause a silent "no" here. So no check weaker than such a checksum is
- * enough. Eight zero bytes are refused nevertheless. Errors are those listed at
- * bloomfile_view_open(), except that BLOOMFILE_ENOTCOMPACT does not detect damage or another seed.
+/* Like bloomfile_view_open(), but does not verify the checksum, and takes a few nanoseconds. It is
+ * for an engine that has already verified the checksum of the block that contains the filter, and
+ * knows the seed. Damage, and digests of another seed, cause a silent "no". Eight zero bytes are
+ * refused nevertheless. Errors are those listed at bloomfile_view_open(), except that
+ * BLOOMFILE_ENOTCOMPACT does not detect damage or another seed.
  */
 BLOOMFILE_API int bloomfile_view_open_trusted(struct bloomfile_view *out, const void *blob,
                                               size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Stubs for parts that the build leaves out. Other parts call them. A file that needs a missing
- * part does not open: BLOOMFILE_EFEATURE. */
+ * Stubs for parts that this build leaves out, so that the other parts link. A file that needs a
+ * missing part cannot be opened: BLOOMFILE_EFEATURE. */
 #include "handle/closing.h"
 #include "handle/operations.h"
 #include "live/adding.h"

@@ -25,7 +25,7 @@ static int describe_assembled(struct header *h, const struct bloomfile_params *g
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
     if (layout_known(p.layout) && layout_of(p.layout)->solved)
-        return BLOOMFILE_EISRIBBON; /* for every k, which this layout does not have */
+        return BLOOMFILE_EISRIBBON; /* this layout has no k, so no k is valid */
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);
@@ -46,7 +46,8 @@ static int describe_assembled(struct header *h, const struct bloomfile_params *g
     return error;
 }
 
-/* Writes copies of pieces, so that checksums and counts belong to the bytes that are written. */
+/* Copies each piece before it is checked, counted and written: the caller may change its buffer
+ * during the call. */
 static int put_body(struct new_image *r, const struct header *h, const uint8_t *body)
 {
     const size_t need = (size_t)r->pass.geometry.need;
@@ -65,7 +66,7 @@ static int put_body(struct new_image *r, const struct header *h, const uint8_t *
     return error;
 }
 
-/* sized: the caller gave a capacity, which then stays even if there are more keys. */
+/* sized: the caller gave a capacity. It is kept even if there are more keys. */
 static int make_assembled(struct new_image *r, struct header *h, const uint8_t *body, bool sized)
 {
     int error = put_body(r, h, body);
@@ -73,7 +74,7 @@ static int make_assembled(struct new_image *r, struct header *h, const uint8_t *
         return error;
     new_image_record(r, &h->record);
     if (h->record.ones == 0 && h->record.n > 0)
-        return BLOOMFILE_EBODY; /* lookups of its keys would return "no" */
+        return BLOOMFILE_EBODY; /* an empty body would return "no" for its keys */
     if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     if (!sized && h->record.n > h->capacity)

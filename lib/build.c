@@ -19,16 +19,18 @@
 #include "os/file.h"
 #include "os/thread.h"
 
-#define CHUNK           1024 /* keys hashed together; with 256, adding takes a ninth longer */
-#define STAGE           64   /* single digests that a single thread collects before it adds them */
-#define MEMORY_LEAST    ((uint64_t)1 << 20) /* bytes; a lower limit on memory counts as this */
-#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory from which on buffers partition */
-#define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for each thread, or fewer threads work */
-#define BUFFER_LEAST    ((uint64_t)1 << 18) /* bytes for each buffer, or threads share buffers */
-#define READ_BEST       ((uint64_t)1 << 17) /* digests read together, 1 MiB: they stay in the cache */
-#define READ_MOST       ((uint64_t)1 << 20) /* the same if memory is not limited */
+#define CHUNK        1024 /* keys hashed together; with 256, adding takes a ninth longer */
+#define STAGE        64   /* single digests that a single thread collects before it adds them */
+#define MEMORY_LEAST ((uint64_t)1 << 20) /* bytes: the lowest memory limit */
+#define PARTITION_LEAST                                                                            \
+    ((uint64_t)1 << 26) /* bytes of memory; buffers partition their digests above this */
+#define WORKER_LEAST ((uint64_t)1 << 18) /* bytes for each thread; with less, fewer threads run */
+#define BUFFER_LEAST                                                                               \
+    ((uint64_t)1 << 18)               /* bytes for each buffer; with less, threads share buffers */
+#define READ_BEST ((uint64_t)1 << 17) /* digests read together, 1 MiB: they stay in the cache */
+#define READ_MOST ((uint64_t)1 << 20) /* the same if memory is not limited */
 
-/* The counts of keys in the header of a slice: every key that it was given, also repeated keys. */
+/* The counts in the header of a slice: all keys that it was given, including repeated keys. */
 struct slice_input {
     atomic_uint_least64_t read, elsewhere, sum;
 };
@@ -36,7 +38,8 @@ struct slice_input {
 struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the caller's params, as are the next two: for a reset */
+    uint8_t
+        tag[BLOOMFILE_TAG_SIZE]; /* this and the next two: as in the caller's params, for a reset */
     uint32_t key_kind, key_size;
     char *folder;
     struct digests *digests;
@@ -45,7 +48,7 @@ struct bloomfile_builder {
     struct slice_input input;
     unsigned staged; /* digests in `stage`, which are not in `digests` yet */
     uint64_t stage[STAGE];
-    atomic_int failed; /* the error of the first add that failed, so that keys are missing; or 0 */
+    atomic_int failed; /* the error of the first failed add, after which keys are missing; or 0 */
 };
 
 /* Divides the memory limit: half for buffers, half for reading digests and making parts. */
@@ -255,7 +258,7 @@ static int build(bloomfile_builder *b, struct header *h, const struct runs *runs
     return 0;
 }
 
-/* Records the counts of a slice's keys, once all are added. */
+/* Records the key counts of a slice after the last add. */
 static void describe_input(const bloomfile_builder *b, struct header *h)
 {
     h->keys_read = atomic_load(&b->input.read);
@@ -268,8 +271,8 @@ static bool is_over_capacity(const bloomfile_builder *b, const struct header *h)
     return b->params.over_capacity == 0 && h->record.n > image_most_keys(h);
 }
 
-/* Makes a filter planned for n keys. Publishes nothing if its size depends on the number of keys,
- * and the digests turn out to be not n. */
+/* Makes a filter planned for n keys. If its size depends on the number of keys, and there turn out
+ * not to be n distinct digests, publishes nothing. */
 static int make_planned(bloomfile_builder *b, const struct runs *runs, uint64_t n,
                         struct destination to)
 {
@@ -289,8 +292,9 @@ static int make_planned(bloomfile_builder *b, const struct runs *runs, uint64_t 
     return error;
 }
 
-/* If the size depends on the number of distinct keys, a sample decides. If it has no repeated key,
- * the filter is made without counting first, and made again if a key turns out to be repeated. */
+/* If the size depends on the number of distinct keys, a sample of the digests is checked first. If
+ * the sample has no repeated key, all keys are assumed to be distinct, which saves a pass that
+ * counts them. If that turns out to be wrong, the filter is made again. */
 int bloomfile_builder_write(bloomfile_builder *b, struct bloomfile_destination *given)
 {
     struct destination to;

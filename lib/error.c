@@ -123,7 +123,8 @@ const char *bloomfile_strerror(int error)
     }
     if (error <= 0 || system_name(error) == NULL)
         return "unknown error";
-    /* Neither translated nor in a buffer that threads share. The locale is static. */
+    /* Not strerror(): its text is translated, and its buffer is shared by threads. newlocale()
+     * returns a static locale for "C". */
     return strerror_l(error, newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 

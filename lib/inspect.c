@@ -35,7 +35,9 @@ static int check_wanted(const struct bloomfile_size *s)
         return invalid(BLOOMFILE_EVALUE, "bits");
     if (s->bits == 0 && (s->keys == 0 || s->keys > GEOMETRY_MAX_CAPACITY))
         return invalid(BLOOMFILE_EVALUE, "keys");
-    const bool is_result = s->keys != 0 && s->bits != 0; /* an earlier call may round fpr to 1 */
+    const bool is_result =
+        s->keys != 0 &&
+        s->bits != 0; /* the result of an earlier call: its fpr may have been rounded to 1 */
     if (!(s->fpr == 0 || (s->fpr > 0 && (s->fpr < 1 || (is_result && s->fpr == 1)))))
         return invalid(BLOOMFILE_EVALUE, "fpr");
     if (s->want_spread > 1)
@@ -242,7 +244,7 @@ int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
     return 0;
 }
 
-/* The solution of a page of `size` bytes: its head, and the rate that follows from it. */
+/* Reads the head of a page of `size` bytes, and computes the page's rate from it. */
 static struct bloomfile_solution read_solution(const bloomfile_filter *f, const uint8_t *page,
                                                size_t size)
 {

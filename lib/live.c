@@ -29,7 +29,8 @@ static int take_live_params(struct bloomfile_params *p, const struct bloomfile_p
     return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;
 }
 
-/* Refuses a filter whose bits cannot hold its capacity now, not when its first key is added. */
+/* Refuses a filter whose bits cannot hold its capacity, so that creating it fails and not a later
+ * add. */
 static int plan(const struct bloomfile_params *p, unsigned flags, struct header *h)
 {
     const int error = creating_plan(p, h);
@@ -170,7 +171,7 @@ int bloomfile_finish(bloomfile_filter *f)
     return f->operations->finish(f);
 }
 
-/* ---- rescuing a live filter that cannot be written to disk any more */
+/* ---- rescuing a live filter that can no longer be written to disk */
 
 int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags)
 {

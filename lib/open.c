@@ -87,7 +87,7 @@ static int take_open_params(struct bloomfile_open_params *p,
 
 _Static_assert(offsetof(struct bloomfile_open_report, path) == sizeof(struct report), "a prefix");
 
-/* path: the path that the caller named, or NULL. */
+/* path: the caller's path, or NULL. */
 static ONCE_A_FILE void give_report(struct bloomfile_open_report *to, const struct report *r,
                                     const char *path)
 {
@@ -259,7 +259,8 @@ int bloomfile_check(const bloomfile_filter *f)
 
 /* ---- lookups */
 
-/* Has few instructions, so that the processor overlaps the cache misses of many calls. */
+/* Kept short: the fewer instructions a lookup has, the more lookups fit in the processor's reorder
+ * window, and the more of their cache misses overlap. */
 bool bloomfile_contains_digest(const bloomfile_filter *f, bloomfile_digest digest)
 {
     if (guard_all_good(&f->guard_storage))
@@ -329,7 +330,7 @@ int bloomfile_digests_of_spans(const bloomfile_filter *f, const struct bloomfile
     return BLOOMFILE_EHASH;
 }
 
-/* ---- pins: the parts of a handle that lookups in bloomfile_inline.h need */
+/* ---- pins: the members of a handle that lookups in bloomfile_inline.h need */
 
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile_filter *f)
@@ -348,7 +349,7 @@ static bool can_inline(const bloomfile_filter *f)
 int bloomfile_pin(const bloomfile_filter *f, struct bloomfile_pinned *pin)
 {
     static const uint64_t always_in_doubt = 1;
-    if ((uintptr_t)pin % 64 != 0) /* code compiled for AVX-512 may copy it by aligned moves */
+    if ((uintptr_t)pin % 64 != 0) /* code compiled for AVX-512 may copy a pin with aligned moves */
         return invalid(BLOOMFILE_EVALUE, "pin");
     struct bloomfile_pinned p = { .doubts_ = &always_in_doubt };
     if (can_inline(f)) {

@@ -4,7 +4,8 @@
  *
  * The factors form a tree. The parent of factor F is F / p, where p is the least prime factor of F,
  * because a fold by F is a fold by F / p and then by p. Each stretch of the body is folded down the
- * tree, in the cache. An incomplete unit at the end of a stretch is kept for the next stretch.
+ * tree, in the cache. An incomplete unit at the end of a stretch is carried over to the next
+ * stretch.
  */
 #include <bloomfile_combine.h>
 #include <errno.h>
@@ -73,7 +74,8 @@ struct node {
     struct node *parent, *child, *sibling;
     struct kernel_tally tally;
     uint64_t done;  /* units that were folded into the children before this stretch */
-    uint8_t *units; /* units of this stretch; except in the root, the first may be older */
+    uint8_t *units; /* units of this stretch; the first may be carried over from the last stretch,
+                       except in the root */
 };
 
 struct plan {
@@ -82,7 +84,8 @@ struct plan {
     void (*project)(uint8_t *to, const uint8_t *from, size_t size); /* counters to bits, or NULL */
     uint32_t layout; /* layout of the nodes: of the source or of its projection */
     const struct kernel *kernel;
-    uint8_t *stretch; /* the source of the projection; without one, the root's units are read */
+    uint8_t *stretch; /* the input of project(); without project(), the source is read into the
+                         root's units */
 };
 
 static struct node *node_of(const struct plan *plan, uint64_t factor)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Slices of a filter, and the filter that they make (doc/format/slices.md 1). */
+ * Slices of a filter, and joining them (doc/format/slices.md 1). */
 #include <bloomfile_combine.h>
 #include <bloomfile_unstable.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
 
 /* ---- the header of the whole */
 
-/* A slice, or only its header. */
+/* A slice, or the header of a slice. */
 struct slice_part {
     const struct header *h;
     const bloomfile_filter *f; /* NULL if there is only the header */
@@ -87,8 +87,8 @@ static int order_slices(struct slice_part *parts, size_t count)
     return next == parts[0].h->whole_blocks ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
-/* Whether each key is in the slice that it belongs to. It is if no slice left out keys, or if all
- * slices were given the same keys. */
+/* Whether each key is in the slice that it belongs to. That is certain if no slice left out keys,
+ * or if all slices were given the same keys. */
 static bool have_all_keys(const struct slice_part *parts, size_t count)
 {
     const struct header *first = parts[0].h;

@@ -8,7 +8,7 @@
 #include "format/invalid.h"
 #include "series/removal.h"
 
-/* Removes the path if it is a symbolic link, which led to the first file. */
+/* Removes the path itself if it is a symbolic link to the first file. */
 static int remove_link(const char *path)
 {
     struct stat named;

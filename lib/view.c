@@ -13,7 +13,8 @@
 
 #define SIZE_LEAST VERSIONED_LEAST(struct bloomfile_size, image_size)
 
-#define CLASSIC_BITS 8192 /* below this, whole blocks would take up to 3 times the bits */
+#define CLASSIC_BITS                                                                               \
+    8192 /* smaller bodies are classic: whole blocks would take up to 3 times the bits */
 
 /* A view without a shape: every lookup returns "maybe". */
 static const struct bloomfile_view unknown;
@@ -89,8 +90,8 @@ static int shape_of_size(struct bloomfile_view *out, const struct bloomfile_size
     }
 }
 
-/* Computes the fewest bits for the keys. If the layout is free, chooses classic below CLASSIC_BITS,
- * otherwise blocked. */
+/* Computes the fewest bits for the keys. If the caller named no layout, chooses classic below
+ * CLASSIC_BITS, otherwise blocked. */
 static int find_bits(struct bloomfile_size *s)
 {
     const double fpr = s->fpr == 0 ? SIZING_DEFAULT_FPR : s->fpr;
@@ -161,7 +162,7 @@ static struct kernel_view seen(const struct bloomfile_view *view, const void *bo
         struct kernel_view){ .body = body, .units = view->words[WORD_UNITS], .k = hashes_of(view) };
 }
 
-/* A function of its own, so that lookups need not save registers for the call. */
+/* Not inlined, so that the common path of a lookup saves no registers. */
 static __attribute__((noinline, cold)) bool
 choose_and_look(const struct bloomfile_view *view, const void *body, bloomfile_digest digest)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Closing the handle of one image. */
+ * Closing the handle of a single image. */
 #include "handle/closing.h"
 
 #include <stdlib.h>

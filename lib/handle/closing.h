@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Closing the handle of one image. */
+ * Closing the handle of a single image. */
 #ifndef BLOOMFILE_HANDLE_CLOSING_H
 #define BLOOMFILE_HANDLE_CLOSING_H
 

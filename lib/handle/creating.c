@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Creation of live images. The file is laid out and opened before it gets its name. */
+ * Creating live images. A file is complete and open before it gets its name. */
 #include "handle/creating.h"
 #include "format/invalid.h"
 
@@ -42,8 +42,8 @@ void creating_describe(struct header *h)
     h->record = first;
 }
 
-/* Sets the size of a file in memory. Like malloc(), this takes memory only when it is touched, but
- * refuses a size that could never be had. */
+/* Sets the size of a file in memory. Like malloc(), it uses memory only for pages that are touched,
+ * but fails if the size exceeds what the system could ever provide. */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -58,8 +58,8 @@ static int reserve_memory(int fd, uint64_t size)
     return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
 }
 
-/* Writes an empty live image to the new file, unless its header could not be opened: the number of
- * a layer may be too large. */
+/* Writes an empty live image to the new file. Fails if a reader would refuse the header, for
+ * example because the number of the layer is too large. */
 static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 {
     uint8_t bytes[HEADER_MAX];
@@ -115,7 +115,7 @@ static int open_by_name(bloomfile_filter **f, const char *path, const struct hea
         return error;
     handle_close(*f);
     *f = NULL;
-    return EBUSY; /* another process has replaced it */
+    return EBUSY; /* another process replaced the file */
 }
 
 int creating_layer(const char *path, const char *like, struct header *h, bool replace)
@@ -137,9 +137,9 @@ int creating_file(bloomfile_filter **out, const char *path, struct header *h, un
     return creating_after(out, path, h, flags, NULL, NULL);
 }
 
-/* Where a new name is an inode of its own (filesystem_links_apart()), other processes open that
- * inode and cannot see the locks on the nameless inode of this descriptor. So the file is clean
- * when it gets its name, and is opened by that. */
+/* On some file systems the name given by linkat() is a separate inode (filesystem_links_apart()).
+ * Processes that open it cannot see the locks on the unnamed inode of this descriptor. There the
+ * file gets its name without a writer, and is then opened by name. */
 int creating_after(bloomfile_filter **out, const char *path, struct header *h, unsigned flags,
                    int (*before)(const void *), const void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Inspection of one image: its header, its bits, and whether all of it is intact. */
+ * Inspecting a single image: header, counts and rates of its bits, and verification. */
 #include "handle/inspection.h"
 
 #include <string.h>
@@ -132,7 +132,7 @@ int inspection_blame(struct bloomfile_fault *fault, int error, const char *field
     return error;
 }
 
-/* Whether the file was changed. If so, sets *error and *fault. */
+/* Returns whether the file was changed since it was opened, and sets *error and *fault if so. */
 static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_fault *fault)
 {
     const bool by_header = changed_header(f);
@@ -143,8 +143,8 @@ static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_f
     return true;
 }
 
-/* A page that was good before is bad now: blames the page, or if that was found earlier, the
- * file. */
+/* Reports a page that was good before and is bad now. If an earlier call found the page bad,
+ * reports the file as changed instead. */
 static int blame_page(int error, struct bloomfile_fault *fault)
 {
     if (error != BLOOMFILE_EPAGE)

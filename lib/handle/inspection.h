@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Inspection of one image. */
+ * Inspecting a single image. */
 #ifndef BLOOMFILE_HANDLE_INSPECTION_H
 #define BLOOMFILE_HANDLE_INSPECTION_H
 

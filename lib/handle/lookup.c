@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups that must check more than bits: the state of a live file, the range of a slice, the
- * application's hash; and the choice among them. */
+ * Lookups that check more than bits: the state of a live file, the range of a slice, the
+ * application's hash. Each handle gets its lookup functions here. */
 #include "handle/lookup.h"
 
 #include "format/min.h"
@@ -50,8 +50,8 @@ __attribute__((always_inline)) static inline void request_keys(const struct bloo
     }
 }
 
-/* Prefetches each block as soon as its digest is known: after a loop of their own the prefetches
- * would wait for all hashes. */
+/* Prefetches each block as soon as its digest is known. A separate loop of prefetches would start
+ * only after the last hash. */
 static void digests_of_group(const bloomfile_filter *f, const struct bloomfile_key *keys, size_t n,
                              uint64_t *digests)
 {
@@ -96,8 +96,8 @@ size_t lookup_ready(const bloomfile_filter *f, const uint64_t *digests, size_t n
     return found < n && f->live != NULL && live_in_doubt(f) ? unchecked_all_maybe(n, hits) : found;
 }
 
-/* ---- Slices (doc/format/slices.md 1): "maybe" to digests of other slices; lookups of its own
- * digests are those in the whole filter. */
+/* ---- Slices (doc/format/slices.md 1) answer "maybe" for digests of other slices. Digests of the
+ * slice are looked up as in the whole filter. */
 
 static bool is_own_digest(const bloomfile_filter *f, uint64_t digest)
 {
@@ -172,7 +172,7 @@ static size_t layer_contains_many(const bloomfile_filter *f, const uint64_t *dig
     return unchecked_all_maybe(n, hits);
 }
 
-/* ---- Handles of an application's hash that was not named. */
+/* ---- Handles with an application's hash that the caller did not name. */
 
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits)
 {
@@ -220,7 +220,7 @@ void lookup_sealed(bloomfile_filter *f)
     f->contains_many = f->kernel->contains_many;
 }
 
-/* The doubt comes last, so that a thread that sees it uses the lookups set before. */
+/* The doubt is added last: a thread that sees it also sees the lookup functions set before. */
 uint64_t app_hash_unmade(const bloomfile_filter *f)
 {
     bloomfile_filter *handle = (bloomfile_filter *)(uintptr_t)f;

@@ -6,17 +6,17 @@
 #include "format/hash.h"
 #include "live/handle.h"
 
-/* Choose the lookups of a new handle: of one image, or of a series, with its lookups in all layers.
- * named: an application's hash is known. */
+/* Set the lookup functions of a new handle, of a single image or of a series. named: the caller
+ * named the application's hash. */
 void lookup_start_image(bloomfile_filter *f, bool named);
 void lookup_start_series(bloomfile_filter *f, const struct doubtful_lookup *in_layers, bool named);
 
-/* The file was sealed in place. */
+/* Sets the lookup functions again after the file was sealed in place. */
 void lookup_sealed(bloomfile_filter *f);
 
-/* ---- Which function makes the digests that a handle is given. */
+/* ---- The hash function of the digests that callers pass. */
 
-/* The lookups of a filter of an application's hash that was opened without its name. */
+/* The lookups of a filter whose hash is an application's own and was not named at opening. */
 extern const struct doubtful_lookup lookup_unnamed;
 
 /* Whether the hash function is known: the library's, or an application's that was named when the
@@ -26,16 +26,17 @@ static inline bool app_hash_is_named(const bloomfile_filter *f)
     return f->doubtful != &lookup_unnamed;
 }
 
-/* Remembers n lookups of keys whose digests are unknown; hits may be NULL. Returns n: "maybe". */
+/* Records that n keys could not be hashed, and answers "maybe" for each. hits may be NULL. Returns
+ * n. */
 size_t app_hash_missed(const bloomfile_filter *f, size_t n, bool *hits);
 
-/* Called if the library cannot make a digest that a caller wants. Makes the hash function unknown
- * from then on, so that the caller's digest finds and adds nothing. Returns 0 as the digest. */
+/* Called when a caller wants a digest that the library cannot compute. Returns 0 as the digest.
+ * From then on the handle treats its hash as unknown, so this 0 cannot cause a "no" or an add. */
 uint64_t app_hash_unmade(const bloomfile_filter *f);
 
 /* ---- Batches of keys. */
 
-#define LOOKUP_MANY  4   /* keys; a smaller batch is faster one by one */
+#define LOOKUP_MANY  4   /* keys; smaller batches are looked up one by one, which is faster */
 #define LOOKUP_CHUNK 128 /* keys that are hashed before the first is looked up, at most */
 
 /* Makes the digests of n keys, at most LOOKUP_CHUNK. Prefetches the lines of their lookups. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening of one image: its header, state and mapping. */
+ * Opening a single image: its header, state and mapping. */
 #include "handle/opening.h"
 
 #include <bloomfile_inspect.h>
@@ -47,7 +47,7 @@ static bool expects(const struct opening *how, uint32_t what)
     return how->expected != NULL && (how->expected->expect & what) != 0;
 }
 
-/* How decode_header() is to record faults: only the first. */
+/* Makes decode_header() record only the first fault. */
 static struct header_faults expected_faults(const struct opening *how,
                                             struct bloomfile_fault *first)
 {
@@ -90,12 +90,13 @@ static int check_expected(const struct opening *how, const struct header *h)
     return error == 0 && expects(how, BLOOMFILE_EXPECT_KEYS) ? check_keys(how, h) : error;
 }
 
-/* Whether the caller may use the filter of a valid header. fd: a whole file, or -1. */
+/* Checks whether the caller may use a filter with this valid header. fd: of the whole file, or
+ * -1. */
 static int check_state(int fd, const struct header *h, const struct opening *how)
 {
     const unsigned flags = how->flags;
     if (kernel_for(h->layout) == NULL)
-        return BLOOMFILE_EFEATURE; /* its part was left out */
+        return BLOOMFILE_EFEATURE; /* this build leaves that part out */
     if (h->record.state == BLOOMFILE_STATE_POISONED)
         return BLOOMFILE_EPOISONED;
     if (h->record.state == BLOOMFILE_STATE_SEALED)
@@ -164,7 +165,8 @@ int opening_join(bloomfile_filter *f, int fd, unsigned flags)
 {
     bool layered;
     adding_start(f, flags);
-    /* A layer keeps the identity from its opening: the number may have another file by now. */
+    /* A layer keeps the identity from its opening: the descriptor number may belong to another file
+     * now. */
     int error = f->live->fd == fd ? 0 : file_identify(fd, &f->live->own);
     if (error != 0) {
         close(fd);
@@ -234,8 +236,8 @@ static int map_filter(bloomfile_filter **out, int fd, uint64_t offset, const str
 
 #ifndef BLOOMFILE_NO_LIVE
 
-/* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. A
- * layered file is opened for writing first, so that it is the file that writers see. */
+/* Opens a live file again, for reading, so that the kernel reports failed writes to this handle. On
+ * overlayfs the file is opened for writing first: that copies it up, and writers use the copy. */
 static int own_descriptor(int fd, int *own)
 {
     bool layered;
@@ -272,7 +274,7 @@ static int open_live(bloomfile_filter **out, int fd, uint64_t length, const stru
     if (error != 0)
         return error;
     error = map_own(out, own, length, how);
-    if (error != 0 || (*out)->live == NULL) { /* it was sealed concurrently */
+    if (error != 0 || (*out)->live == NULL) { /* another process sealed it meanwhile */
         close(own);
         return error;
     }
@@ -361,8 +363,8 @@ static int open_once(bloomfile_filter **out, const char *path, const struct open
     return error;
 }
 
-/* A writer must add to the file that has the name now. A reader must not take a sealing that ended
- * during the opening for a later change. */
+/* A writer must add to the file that has the name now. A reader that opened the file while it was
+ * sealed must open it again, or the seal would look like a later change. */
 static bool is_outdated(const bloomfile_filter *f, bool writing)
 {
     return writing ? changed_is_stale(f) : changed_while_opened(f);

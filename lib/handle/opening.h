@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opening of one image, which may be a layer of a series: the caller's expectations, and the report
- * of a failure. */
+ * Opening a single image, or a layer of a series: the caller's expectations, and the report of a
+ * failure. */
 #ifndef BLOOMFILE_OPENING_H
 #define BLOOMFILE_OPENING_H
 
@@ -20,29 +20,30 @@ struct report {
 
 struct opening {
     unsigned flags;                               /* BLOOMFILE_OPEN_*, valid */
-    bool named;                                   /* an application's hash is known */
+    bool named;                                   /* the caller named the application's hash */
     const struct bloomfile_open_params *expected; /* NULL: nothing */
     struct report *report;                        /* or NULL */
 };
 
-/* Makes a handle from a valid header and a mapping, which it takes over, even on failure. */
+/* Makes a handle from a valid header and a mapping. Takes ownership of the mapping, even on
+ * failure. */
 ONCE_A_FILE int opening_new(bloomfile_filter **out, const struct header *h, struct map *map,
                             const struct opening *how);
 
-/* Makes the handle a writer of a live file. It takes over fd, even on failure. */
+/* Makes the handle a writer of a live file. Takes ownership of fd, even on failure. */
 ONCE_A_FILE int opening_join(bloomfile_filter *f, int fd, unsigned flags);
 
-/* Opens the image at a path. *rest: if a sealed file has more layers after the image, a descriptor
- * of it, which the caller closes, even on failure; otherwise -1. */
+/* Opens the image at a path. *rest: a descriptor of the file if it is sealed and has more layers
+ * after this image, else -1. The caller closes it, even after a failure. */
 ONCE_A_FILE int opening_by_path(bloomfile_filter **out, const char *path, const struct opening *how,
                                 int *rest);
 
-/* Opens the image at `offset`. It, or the series that begins with it, must be `length` bytes
- * long. */
+/* Opens the image at `offset`. The image, or the series of which it is the first layer, must be
+ * `length` bytes long. */
 ONCE_A_FILE int opening_range(bloomfile_filter **out, int fd, const struct stat *status,
                               uint64_t offset, uint64_t length, const struct opening *how);
 
-/* The same in `size` bytes of memory. */
+/* Opens the image in `size` bytes of memory. */
 ONCE_A_FILE int opening_memory(bloomfile_filter **out, const void *image, size_t size,
                                const struct opening *how);
 

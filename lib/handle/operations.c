@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The operations of handles of one image: the rows of sealed and of live images. */
+ * The operation tables of handles of a single image: one for sealed and one for live images. */
 #include "handle/operations.h"
 
 #include "combine/combine.h"
@@ -51,7 +51,7 @@ static void recheck_image(const bloomfile_filter *f)
     guard_recheck(f->guard);
 }
 
-/* The operations that both rows share. */
+/* The operations that both tables share. */
 #define OF_EITHER                                                                                  \
     COPYING.status = changed_or_damaged, .recheck = recheck_image, .is_stale = changed_is_stale,   \
     .info = inspection_info, .close = handle_close

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The operations of handles of one image. The operations of a series are in series/open.c. */
+ * The operation tables of handles of a single image. Those of a series are in series/open.c. */
 #ifndef BLOOMFILE_HANDLE_OPERATIONS_H
 #define BLOOMFILE_HANDLE_OPERATIONS_H
 

@@ -22,8 +22,8 @@ static void become_sealed(bloomfile_filter *f, const struct header *sealed)
     lookup_sealed(f);
 }
 
-/* Checks that the body has exactly the bits that its writers counted. If counts are missing, it may
- * have more bits; in the layout counting, also fewer. */
+/* Checks that the body has exactly as many set bits as its writers counted. If some counts are
+ * missing, more bits are accepted; in the counting layout, also fewer. */
 static int check_counts(const bloomfile_filter *f, const struct record *recorded,
                         const struct record *found)
 {
@@ -36,10 +36,10 @@ static int check_counts(const bloomfile_filter *f, const struct record *recorded
     return BLOOMFILE_EBODY;
 }
 
-/* The steps of live.md, section 7. The caller holds LOCK_WRITERS, LOCK_SYNCS and LOCK_RECORDS. The
- * sealed record is written when body and checksums are on disk. It goes over the record not in
- * force first, so that a crash leaves a whole record. If the second write is torn, a writer that
- * opens the file completes the sealing. */
+/* Steps seal 1 to seal 6 of live.md, section 7. The caller holds LOCK_WRITERS, LOCK_SYNCS and
+ * LOCK_RECORDS. The sealed record is written once body and checksums are on disk: first over the
+ * record that is not in force, so that a crash leaves one whole record, then over the other. If the
+ * second write is torn, the next writer that opens the file completes it. */
 static int seal(bloomfile_filter *f, const uint8_t *watermark)
 {
     struct header now;
@@ -72,7 +72,7 @@ static int seal(bloomfile_filter *f, const uint8_t *watermark)
         error = record_write(f->live->fd, &f->live->own, &sealed, &sealed.record, f->map.bytes,
                              now.in_force, 1 - now.in_force);
     if (error != 0) {
-        live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
+        live_write(f, &now, flush_ended(now.record)); /* ends the sync that flush_body() began */
         return error;
     }
     error = map_sync(&f->map, HEADER_MAX); /* seal 4: to disk before the other is written */
@@ -110,8 +110,8 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
         error = lock_try(f->live->fd, LOCK_WRITERS, true); /* seal 0: no other writer */
     if (error != 0)
         return error;
-    /* Before LOCK_SYNCS is taken: while it is held, readers take an abandoned mark for the mark of
-     * a sync under way. */
+    /* Checked before LOCK_SYNCS is taken: while that lock is held, readers mistake an abandoned
+     * mark for a sync in progress. */
     if (body_padding_is_clean(&f->header, f->view.body, &offset))
         error = seal_locked(f, watermark);
     else

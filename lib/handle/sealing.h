@@ -5,8 +5,7 @@
 
 #include "live/handle.h"
 
-/* As bloomfile_seal(). If f->live is NULL afterwards, the handle is that of a sealed filter, even
- * after an error. */
+/* As bloomfile_seal(). If f->live is NULL afterwards, the filter is sealed, even after an error. */
 int sealing(bloomfile_filter *f, const uint8_t *watermark);
 
 #endif

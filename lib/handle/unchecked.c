@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups that must check pages first, a chunk of digests at a time: their pages, then the bits. */
+ * Lookups that verify pages first. Each chunk of digests has all its pages verified before its bits
+ * are tested. */
 #include "handle/unchecked.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "kernel/scattered/rounds.h"
 #include "live/records.h"
 
-#define AHEAD 64 /* of these, whose lines are requested before the pages are checked */
+#define AHEAD 64 /* digests whose lines are prefetched before their pages are verified  \ */
 
 /* ---- one */
 
@@ -49,7 +50,7 @@ bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
     return !unit_is_good(f, digest) || f->kernel->contains(&view, digest);
 }
 
-/* ---- one, without waiting: reads only bytes that the page cache has */
+/* ---- one lookup, without waiting: reads only bytes that are in the page cache */
 
 /* Whether those bytes of the image, at most a page, are in memory. */
 static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t size)
@@ -79,7 +80,7 @@ static bool is_set_bad_or_elsewhere(const struct kernel_view *view, enum kernel_
     return !page_is_cached(f, x / density) || is_set_or_bad(view, density, x, f->guard);
 }
 
-/* What the bits say; "maybe" if they are not cached. */
+/* Tests the bits. Returns "maybe" if they are not cached. */
 static bool bits_contain(const bloomfile_filter *f, uint64_t digest)
 {
     void *context = (bloomfile_filter *)(uintptr_t)f; /* is only read */
@@ -106,7 +107,8 @@ bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest)
 /* Starts reading all pages that the lookups need, and their checksums. */
 static void request_pages(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
-    /* Requested pages, plus 1, at their numbers modulo the size: a small file has room for all. */
+    /* A direct-mapped set of the pages already requested, as number + 1, at index number modulo the
+     * size. The pages of a small file all fit. */
     uint64_t requested[UNCHECKED_CHUNK] = { 0 };
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
@@ -127,8 +129,8 @@ static bool is_cold(const bloomfile_filter *f, uint64_t byte)
     return map_waits() != before;
 }
 
-/* If the first unchecked page comes from a disk, requests the rest, too. If it is in memory, that
- * would cost more than it saves. */
+/* If the first unchecked page had to be read from disk, requests the remaining pages as well. If it
+ * was in memory, the requests would cost more than they save. */
 static void unchecked_announce(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     if (f->guard->trust)

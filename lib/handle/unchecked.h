@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups that must check pages first: each page is checked before the first answer that relies on
- * it, and bits and counters on a bad page count as set (format-spec.md, section 14). */
+ * Lookups that verify pages first: each page is verified before the first answer that depends on
+ * it, and all bits and counters of a bad page count as set (format-spec.md, section 14). */
 #ifndef BLOOMFILE_HANDLE_UNCHECKED_H
 #define BLOOMFILE_HANDLE_UNCHECKED_H
 
@@ -8,9 +8,9 @@
 #include "format/probe.h"
 #include "live/handle.h"
 
-/* The view for kernels of blocked layouts. In a slice it begins where the whole filter would begin,
- * so that a kernel finds a block by its number in the whole filter: look up only digests of the
- * slice. */
+/* The view that kernels of blocked layouts use. For a slice its base address is where the whole
+ * filter would begin, so that a kernel finds a block by its number in the whole filter. Only
+ * digests of the slice may be looked up. */
 static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 {
     struct kernel_view view = f->view;
@@ -24,7 +24,8 @@ static inline struct kernel_view unchecked_view(const bloomfile_filter *f)
 
 bool unchecked_contains(const bloomfile_filter *f, uint64_t digest);
 
-/* The same, but true instead of a wait for a disk. Also checks the state of a live file. */
+/* A lookup that returns true instead of waiting for a disk. Also checks the state of a live
+ * file. */
 bool unchecked_contains_nowait(const bloomfile_filter *f, uint64_t digest);
 
 /* hits may be NULL in each. Returns the number of hits. */
@@ -33,7 +34,7 @@ size_t unchecked_contains_many(const bloomfile_filter *f, const uint64_t *digest
 
 #define UNCHECKED_CHUNK 1024 /* digests whose pages are checked before the first is looked up */
 
-/* The same by lookups of at most UNCHECKED_CHUNK digests each. */
+/* Splits a batch into calls of at most UNCHECKED_CHUNK digests. */
 static inline __attribute__((always_inline)) size_t
 unchecked_in_chunks(const bloomfile_filter *f, const uint64_t *digests, size_t n, bool *hits,
                     size_t (*look_up)(const bloomfile_filter *, const uint64_t *, size_t, bool *))
@@ -44,7 +45,7 @@ unchecked_in_chunks(const bloomfile_filter *f, const uint64_t *digests, size_t n
     return found;
 }
 
-/* "Maybe" for all n. Returns n. */
+/* Answers "maybe" for all n. Returns n. */
 size_t unchecked_all_maybe(size_t n, bool *hits);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One pass over a body, page by page, by one thread or a team; and the header fields and checksums
- * of a sealed image.
+ * A pass over a whole body, page by page, by one thread or several. Also the header fields and page
+ * checksums of a sealed image.
  */
 #include "image/body.h"
 
@@ -28,10 +28,10 @@ void body_pass_start(struct body_pass *pass, const struct header *h)
                                 .kernel = kernel_for(h->layout) };
 }
 
-/* Prefetches lines of the next page, which need not exist. A processor's own prefetchers stop at
- * the end of a page, so memory would idle while a checksum is combined and bits are counted. More
- * lines before the checksum, or all lines in one place, are slower (bench-file). A macro, because
- * gcc drops calls of a function that only prefetches. */
+/* Prefetches lines of the next page, which need not exist. Hardware prefetchers stop at page
+ * boundaries, so memory would idle while the checksum is combined and the bits are counted.
+ * Prefetching more lines before the checksum, or all lines in one place, is slower (bench-file). A
+ * macro, because gcc drops calls of a function that only prefetches. */
 #define EXPECT(bytes, first, end)                                                                  \
     for (size_t line = (first); line < (end); line++)                                              \
     __builtin_prefetch((const void *)((uintptr_t)(bytes) + 64 * line))
@@ -75,7 +75,7 @@ bool body_last_page_is_clean(const struct header *h, const uint8_t *page)
     return is_clean_from(h, page, (h->body_size - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE, &offset);
 }
 
-/* Whether the heads of the pages record n keys. */
+/* Whether the key counts in the page heads add up to n. */
 static bool keys_add_up(const struct kernel_tally *tally, uint64_t n)
 {
     return tally->more_keys ? tally->keys <= n : tally->keys == n;
@@ -114,8 +114,8 @@ void body_check_start(struct body_check *check, const struct header *h, const ui
     body_pass_start(&check->pass, h);
 }
 
-/* Marks the pages found good since the last call. A call takes four locked instructions, during
- * which nothing is read from memory, so pages are marked 64 at a time. */
+/* Marks the pages that were good since the last call. Pages are marked 64 at a time, because a call
+ * executes four locked instructions, and memory reads stall during them. */
 static void mark_good(struct body_check *check)
 {
     if (check->good != 0)
@@ -274,7 +274,8 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
 
 /* ---- A sealed image in memory: the computed part of its header, and its page checksums. */
 
-#define DEVIATIONS 6 /* standard deviations of Poisson's distribution: more is not chance */
+#define DEVIATIONS                                                                                 \
+    6 /* standard deviations of a Poisson distribution; a larger excess is not chance */
 
 void image_describe(struct header *h)
 {
@@ -310,7 +311,7 @@ void image_sum(struct header *h, uint8_t *body)
 {
     uint8_t *table = body + h->body_size;
     const uint64_t pages = checksum_pages(h->body_size);
-    uint8_t copy[CHECKSUM_PAGE]; /* so that checksums and counts are of the same bytes */
+    uint8_t copy[CHECKSUM_PAGE]; /* checksum and counts must be of the same bytes */
     struct body_pass pass;
     body_pass_start(&pass, h);
     for (uint64_t page = 0; page < pages; page++) {
@@ -324,11 +325,11 @@ void image_sum(struct header *h, uint8_t *body)
 void image_estimate_keys(struct header *h)
 {
     uint64_t ones =
-        h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: at least that many */
+        h->record.ones < h->m ? h->record.ones : h->m - 1; /* all bits are set: a lower bound */
     h->record.n = (uint64_t)(sizing_of(h->layout)->estimated_keys(h->m, h->k, ones) + 0.5);
 }
 
-/* How many keys a slice may have by chance. */
+/* The most keys that a slice may have by chance. */
 static uint64_t most_by_chance(const struct header *h)
 {
     const double units = (double)geometry_units_of(h->layout, h->m);

@@ -9,15 +9,15 @@
 #include "image/guard.h"
 #include "kernel/kernel.h"
 
-/* Takes the pages of a body in order; each page may be anywhere in memory. h: layout, m and
- * header_size are valid. */
+/* A pass that takes the pages of a body in order; each page may be anywhere in memory. *h must have
+ * a valid layout, m and header_size. */
 struct body_pass {
     struct geometry geometry;
     const struct kernel *kernel;
     struct checksum_sum sum; /* .crc: of the body so far */
-    bool weighed;            /* tally.blocks is counted, too */
+    bool weighed;            /* also count tally.blocks */
     struct kernel_tally tally;
-    uint64_t page; /* the next one */
+    uint64_t page; /* number of the next page */
 };
 void body_pass_start(struct body_pass *pass, const struct header *h);
 
@@ -34,16 +34,16 @@ void body_pass_join(struct body_pass *pass, const struct body_pass *other);
  * not, *offset is the first byte with such a bit. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
 
-/* The same for the last page alone, which has all these bits. */
+/* Like body_padding_is_clean(), given only the last page, which has all of the padding. */
 bool body_last_page_is_clean(const struct header *h, const uint8_t *page);
 
-/* body_verify() in pieces: the result for the pages of a sealed body read so far. */
+/* body_verify() in pieces: the state of a check after some pages of a sealed body. */
 struct body_check {
     const struct header *h;
     const uint8_t *body;
     struct guard *guard;
     uint64_t renewals; /* of the guard, before any page was read */
-    uint64_t good;     /* bits of the present 64 pages: found good, not marked yet */
+    uint64_t good; /* of the current 64 pages: a bit for each good page that is not marked yet */
     struct body_pass pass;
     uint64_t first_bad; /* the first bad page; UINT64_MAX: all are good */
     uint64_t stain; /* offset of the first byte of padding that is not 0; UINT64_MAX: all are 0 */
@@ -59,15 +59,16 @@ void body_check_pages(struct body_check *check, const uint8_t *bytes, uint64_t p
 /* Copies the next pages to `to` and checks the copies. The last page may be shorter. */
 void body_check_copy(struct body_check *check, uint8_t *to, uint64_t pages);
 
-/* Skips to a later page. Another check must take the skipped pages, and only them. */
+/* Skips to a later page. Another check must take exactly the skipped pages. */
 void body_check_skip(struct body_check *check, uint64_t page);
 
-/* Joins the result of another check. Both are at the end. */
+/* Combines the results of two checks that are both at the end. */
 void body_check_join(struct body_check *check, const struct body_check *other);
 int body_check_end(struct body_check *check, struct bloomfile_fault *fault);
 
-/* Checks a sealed body in `threads` threads; marks in the guard every page, and a contradiction
- * with the header. *fault (may be NULL): the first fault. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+/* Checks a sealed body with `threads` threads. Marks every page in the guard as good or bad, and
+ * distrusts the body if it contradicts the header. *fault (may be NULL) receives the first fault.
+ * Returns 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
                 struct bloomfile_fault *fault);
 
@@ -77,10 +78,10 @@ int body_verify(const struct header *h, const uint8_t *body, struct guard *guard
  * k, key_kind, m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label. */
 void image_describe(struct header *h);
 
-/* Turns a record into the record of a sealed image with this body. n and flags stay. */
+/* Turns a record into the record of a sealed image with this body. Does not change n and flags. */
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally);
 
-/* Turns the pages' CRC-32 into the entries of the table. */
+/* Turns the CRC-32 of each page into its table entry, by XOR with body_crc. */
 void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc);
 
 /* Writes the page checksums after a complete body, and turns h->record into the record of a sealed
@@ -91,13 +92,13 @@ void image_sum(struct header *h, uint8_t *body);
  * from the number of set bits, which is closer. */
 void image_estimate_keys(struct header *h);
 
-/* The number of keys at which the rate of an image, whole or slice, is twice its target: fpr, or if
- * that is 0 the rate at its capacity. UINT64_MAX: never. A slice gets a margin, because its share
- * of the keys is chance. */
+/* Returns the number of keys at which the rate of an image is twice its target, UINT64_MAX if no
+ * number is. The target is fpr or, if that is 0, the rate at capacity. For a slice the number has a
+ * margin, because its share of the keys is random. */
 uint64_t image_most_keys(const struct header *h);
 
-/* Encodes the header, and decodes it as a reader will. 0, or the error for which a reader would
- * refuse it. */
+/* Encodes the header, then decodes it as a reader does. Returns 0, or the error with which a reader
+ * would refuse it. */
 int image_encode(struct header *h, uint8_t *bytes);
 
 #endif

@@ -54,7 +54,7 @@ static void remove_doubts(struct guard *g, uint64_t count)
         atomic_fetch_sub(g->together, count);
 }
 
-/* Bad pages and the error stay. */
+/* Keeps the marks of bad pages, and the error. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {
     g->body_crc = body_crc;
@@ -67,7 +67,8 @@ void guard_release(struct guard *g)
     free(g->known_good); /* and the other maps */
 }
 
-/* The first error stays, unless the new error is ECHANGED: then any answer may have been wrong. */
+/* The first error is kept, except that ECHANGED replaces any other: it means that any answer may
+ * have been wrong. */
 static void set_error(struct guard *g, int error)
 {
     int none = 0;
@@ -88,7 +89,7 @@ static uint64_t change_bits(_Atomic uint64_t *word, uint64_t bits, bool set)
     return bits & (set ? ~atomic_fetch_or(word, bits) : atomic_fetch_and(word, ~bits));
 }
 
-/* The same for one page. Returns whether its bit changed. */
+/* change_bits() for one page. Returns whether its bit changed. */
 static bool change_bit(_Atomic uint64_t *map, uint64_t page, bool set)
 {
     return change_bits(&map[page / 64], 1ULL << page % 64, set) != 0;
@@ -117,8 +118,8 @@ static void set_bad(struct guard *g, uint64_t page)
         guard_distrust(g, BLOOMFILE_ECHANGED);
 }
 
-/* A page that another thread found bad stays bad. The doubts are lowered last, so that their count
- * is never too low. */
+/* Does not mark a page that another thread found bad. `doubts` is decremented last, so that it is
+ * never too low. */
 static void set_good(struct guard *g, uint64_t word, uint64_t pages)
 {
     pages &= ~atomic_load(&g->known_bad[word]);
@@ -138,8 +139,9 @@ void guard_remember_head(struct guard *g, uint64_t page)
                                                        ribbon_lines(page, g->lines)));
 }
 
-/* guard_renew() began before these pages were marked, and may have missed the marks. Answers may
- * rely on the pages' earlier contents, so they become pages that were good, as in guard_renew(). */
+/* Undoes marks that guard_renew() may have missed, because it began before they were set. Answers
+ * may rely on the earlier contents of these pages, so they become pages that "were good", as in
+ * guard_renew(). */
 static void take_back(struct guard *g, uint64_t word, uint64_t pages)
 {
     atomic_fetch_or(&g->was_good[word], pages);
@@ -171,13 +173,13 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
     guard_set_good(g, page / 64, 1ULL << page % 64, renewals);
 }
 
-/* ---- Renewal: pages to be checked again. A page that was hashed before the file changed must not
- * stay marked as good. guard_renew() first raises `renewals`, then clears the marks.
- * guard_set_good() first marks, then compares `renewals` with the number from before the page was
- * hashed. So either guard_renew() finds the mark, or guard_set_good() finds the new number and
- * takes the mark back. */
+/* ---- Renewal: after the file changed, all pages must be checked again. The race is with a thread
+ * that hashed a page before the change and marks it as good afterwards. guard_renew() first
+ * increments `renewals`, then clears the marks. guard_set_good() first marks, then compares
+ * `renewals` with its value from before the page was hashed. So either guard_renew() sees the mark,
+ * or guard_set_good() sees the new value and undoes the mark. */
 
-/* Pages found good during the call stay good: they were checked under the new stamp. */
+/* Keeps the marks set during the call: those pages were checked after the change. */
 void guard_renew(struct guard *g, uint64_t stamp)
 {
     if (atomic_load(&g->stamp) == stamp)
@@ -194,7 +196,8 @@ void guard_renew(struct guard *g, uint64_t stamp)
     atomic_store(&g->stamp, stamp);
 }
 
-/* While a mark may still be taken back, a page marked good may have been good before: check all. */
+/* While a mark may still be undone, a marked page may be one that only "was good": check all
+ * pages. */
 void guard_recheck(struct guard *g)
 {
     const size_t words = words_of(g);

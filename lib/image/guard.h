@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Lazy verification: a page of a body is checked against its checksum before the first answer that
- * relies on it, and the result is remembered. Thread-safe.
+ * Lazy verification: a page is checked against its checksum before the first answer that depends on
+ * it, and the result is remembered. Thread-safe.
  *
- * Lookups skip all checks while `doubts` is 0. If the count is too high for a moment, a lookup
- * checks in vain. If it were too low, a lookup would rely on an unchecked page. So a renewal adds
- * doubts before it takes marks back, and a doubt is removed after its page is marked. */
+ * `doubts` counts the pages not known to be good, and other reasons to check. Lookups skip all
+ * checks while it is 0. A count that is briefly too high costs a needless check; a count that is
+ * too low would let a lookup use an unchecked page. So doubts are added before marks are cleared,
+ * and removed after pages are marked. */
 #ifndef BLOOMFILE_GUARD_H
 #define BLOOMFILE_GUARD_H
 
@@ -24,10 +25,10 @@ struct guard {
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t *was_good; /* known to be good before guard_renew() */
     _Atomic uint64_t stamp;     /* of the last guard_renew() */
-    _Atomic uint64_t renewals;  /* how often guard_renew() began */
-    _Atomic uint64_t marking;   /* calls of guard_set() that may still take back their marks */
+    _Atomic uint64_t renewals;  /* number of guard_renew() calls that began */
+    _Atomic uint64_t marking;   /* calls of guard_set() that may still undo their marks */
     _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons to check */
-    _Atomic uint64_t *together; /* of a layer: its series' doubts; guard_join() */
+    _Atomic uint64_t *together; /* of a layer: `doubts` of its series, see guard_join() */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
     atomic_bool unhashed; /* a key was looked up whose digest is unknown */
@@ -36,33 +37,35 @@ struct guard {
     uint64_t lines;           /* ribbon: lines of the body */
 };
 
-/* Starts with every page unknown, or all trusted. 0 or ENOMEM; guard_release() is due in any
- * case. */
+/* Starts with every page unknown or, if `trust`, good. Returns 0 or ENOMEM. Call guard_release() in
+ * both cases. */
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
-/* Its bytes of memory from malloc(). */
+/* Its memory from malloc(), in bytes. */
 size_t guard_heap(const struct guard *g);
 
-/* Ends the trust in a body that has page checksums now, such as a live filter just sealed: pages
- * are checked before the next answer that relies on them. No other thread may use the guard. */
+/* Stops trusting a body that has page checksums now, such as a live filter just sealed: pages are
+ * checked before the next answer that depends on them. No other thread may use the guard. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* guard_renew() forgets which pages are good, because the file may have changed; once for each
- * stamp. Earlier answers relied on these pages, so a page that fails its next check is
- * BLOOMFILE_ECHANGED. guard_recheck() checks them all. */
+/* guard_renew() forgets which pages are good, because the file may have changed. It acts once for
+ * each stamp. A page that was good and fails its next check sets BLOOMFILE_ECHANGED, because
+ * earlier answers relied on it. guard_recheck() checks all such pages. */
 void guard_renew(struct guard *g, uint64_t stamp);
 void guard_recheck(struct guard *g);
 
-/* How often guard_renew() began. Read it before a page is hashed, and pass it to guard_set(). */
+/* The number of guard_renew() calls that began. Read it before hashing a page, and pass it to
+ * guard_set(). */
 static inline uint64_t guard_renewals(const struct guard *g)
 {
     return atomic_load(&g->renewals);
 }
 
-/* Marks a page as good or bad. Bad is final, and BLOOMFILE_ECHANGED if the page was good before. If
- * guard_renew() began after `renewals` was read, a good page will be checked again. Reads the head
- * of a good page again: the remembered head may be from a moment when the page was bad. */
+/* Marks a page as good or bad. Bad is final, and sets BLOOMFILE_ECHANGED if the page was good
+ * before. If guard_renew() began after `renewals` was read, a good page will be checked again.
+ * Reads the head of a good page again, because the remembered head may date from a moment when the
+ * page was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 
 /* guard_set() for good pages in two steps, for callers that check many pages. guard_remember_head()
@@ -71,19 +74,20 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);
 void guard_remember_head(struct guard *g, uint64_t page);
 void guard_set_good(struct guard *g, uint64_t word, uint64_t pages, uint64_t renewals);
 
-/* Adds or removes a reason for which guard_all_good() is false. */
+/* Add and remove a doubt that concerns no page: guard_all_good() is false meanwhile. */
 void guard_doubt(struct guard *g);
 void guard_undoubt(struct guard *g);
 
-/* From guard_join() to guard_leave() the series also counts the doubts of a layer, except the doubt
- * that every layer has. No other thread may use the layer during these calls. */
+/* Between guard_join() and guard_leave() the doubts of a layer also count in the guard of its
+ * series, except the one doubt that every layer has because its bits alone are not an answer. No
+ * other thread may use the layer during these calls. */
 void guard_join(struct guard *layer, struct guard *series);
 void guard_leave(struct guard *layer);
 
-/* From now on no page is trusted. */
+/* Treats every page as bad from now on. */
 void guard_distrust(struct guard *g, int error);
 
-/* Whether guard_distrust() was called. If so, the error is set and the body need not be touched. */
+/* Whether guard_distrust() was called. Then the error is set, and the body need not be read. */
 static inline bool guard_distrusted(const struct guard *g)
 {
     return atomic_load_explicit(&g->distrust, memory_order_acquire);
@@ -100,13 +104,13 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
-/* The same, apart from one reason that the caller knows. */
+/* Like guard_all_good(), but allows for one doubt that the caller knows. */
 static inline bool guard_only_doubt(const struct guard *g)
 {
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 1;
 }
 
-/* Whether the byte's page has not been checked yet; not for a guard that trusts. */
+/* Whether the page of this byte has not been checked yet. Not for a guard with `trust`. */
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A new filter on its way to a file, to a descriptor through a spool, or to memory. */
+ * Writing a new filter to a file, to a descriptor through a temporary file, or to memory. */
 #include "image/new_image.h"
 #include "format/invalid.h"
 
@@ -80,10 +80,10 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
     h->header_size = new_image_header_size(&to);
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
-    if (in_memory && header_is_slice(h)) /* an embedded header has no room for it */
+    if (in_memory && header_is_slice(h)) /* an embedded header has no room for its fields */
         return BLOOMFILE_EISSLICE;
     body_pass_start(&r->pass, h);
-    r->pass.weighed = true; /* for the rate of a result */
+    r->pass.weighed = true; /* the rate of a merged filter needs the counts */
     const struct geometry *g = &r->pass.geometry;
     return in_memory ? start_in_memory(r, g) : start_in_file(r, g);
 }
@@ -210,7 +210,7 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* A file that cannot be read, or is not a filter, does not have other files. */
+/* A file that cannot be read or is not a filter is not the first file of a series. */
 int replaced_check(const char *path, unsigned flags)
 {
     struct header h = { 0 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A new filter on its way to a file, a descriptor or memory: sealed, with counts and checksums, or
- * a live copy. Its body is written in order, piece by piece; or the caller makes it, and then
- * computes the rest. A new file needs memory only for its page checksums, a thousandth of its
- * size. */
+ * Writing a new filter to a file, a descriptor or memory: a sealed filter with counts and
+ * checksums, or a live copy. The body is either written in order, piece by piece, or made in memory
+ * by the caller. A new file needs memory only for its page checksums, 0.1% of its size. */
 #ifndef BLOOMFILE_IMAGE_NEW_IMAGE_H
 #define BLOOMFILE_IMAGE_NEW_IMAGE_H
 
@@ -10,14 +9,14 @@
 #include "image/body.h"
 #include "publish/publish.h"
 
-/* The header size at a destination: of a file, or of an embedded image. */
+/* The header size of an image at a destination: 4096 for files, 512 for embedded images. */
 static inline uint32_t new_image_header_size(const struct destination *to)
 {
     return destination_is_memory(to) ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
 }
 
-/* Starts a file of `size` bytes (0: not known yet) and any content. It will be published at a path,
- * or copied to any other destination. `reserve` as for allocate_file(). */
+/* Starts a file of `size` bytes (0: not known yet), for any content. At the end it is published at
+ * a path, or copied to another destination. `reserve` as for allocate_file(). */
 int new_image_publication(struct publication **p, const struct destination *to, uint64_t size,
                           bool reserve, int *fd);
 
@@ -25,7 +24,7 @@ struct new_image {
     struct destination to;
     struct publication *publication;
     int fd;         /* of the file */
-    uint8_t *image; /* in memory; NULL: it goes to the file */
+    uint8_t *image; /* in memory; NULL: in the file */
     const struct header *h;
     struct body_pass pass;
     uint8_t *checksums; /* CRC-32 of each page; NULL: live */
@@ -36,7 +35,7 @@ struct new_image {
  * state of the record. Sets the rest of the static part. Call new_image_abandon() in any case. */
 int new_image_start(struct new_image *r, struct header *h, struct destination to);
 
-/* The body, with any content at first, if it is made in memory. Otherwise NULL. */
+/* The body, initially undefined, if it is made in memory; otherwise NULL. */
 uint8_t *new_image_body(const struct new_image *r);
 
 /* Writes the next whole pages of the body. */
@@ -45,20 +44,20 @@ int new_image_put(struct new_image *r, const uint8_t *pages, size_t size);
 /* The record of a complete body, without n and flags. */
 void new_image_record(const struct new_image *r, struct record *record);
 
-/* Writes the rest, with h->record and r->checksums. Publishes the file, or hands over the image. */
+/* Writes the header and checksums, from *h and r->checksums. Publishes the file, or gives the image
+ * to the caller. */
 int new_image_finish(struct new_image *r, struct header *h);
 
 void new_image_abandon(struct new_image *r);
 
 /* ---- The file that a new file replaces. */
 
-/* Reads the header of a file of `size` bytes, as decode_header(). A damaged record is not an
- * error. */
+/* Reads and decodes the header of a file of `size` bytes. A damaged record is not an error. */
 int replaced_read_header(int fd, uint64_t size, struct header *h);
 
-/* Whether a single file may replace the file at a path, given the flags of a public function.
- * BLOOMFILE_ESERIES: it is the first file of a live series that has other files, which would be
- * left without it; an errno. */
+/* Checks whether a single file may replace the file at a path, given the flags of a public
+ * function. Returns BLOOMFILE_ESERIES if that file is the first of several files of a live series,
+ * because the other files would be orphaned; or an errno. */
 int replaced_check(const char *path, unsigned flags);
 
 #endif

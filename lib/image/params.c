@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The caller's parameters: ranges and combinations are checked, then m and k computed. */
+ * The caller's parameters: checks of ranges and combinations, and computation of m and k. */
 #include "image/params.h"
 #include "format/invalid.h"
 
@@ -87,7 +87,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     *p = BLOOMFILE_PARAMS_INIT;
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
-    p->struct_size = sizeof *p; /* a newer caller's is larger */
+    p->struct_size = sizeof *p; /* a newer caller's size may be larger */
     if (p->layout == 0)
         p->layout = LAYOUT_DEFAULT;
     const int error = check_params(p);

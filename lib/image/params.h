@@ -5,11 +5,11 @@
 
 #include "format/header.h"
 
-/* Copies and checks the caller's parameters, which may be NULL. The label stays the caller's. */
+/* Copies and checks the caller's parameters, which may be NULL. The label is not copied. */
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
 
 /* Copies and checks the caller's metadata for a new filter; `given` may be NULL. Label, tag and
- * watermark stay the caller's. */
+ * watermark are not copied. */
 int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata *given);
 
 /* Sets the fields that were given. */
@@ -22,18 +22,20 @@ int params_refuse_of_builder(const struct bloomfile_params *p);
 int params_refuse_of_live(const struct bloomfile_params *p);
 
 /* Sets the fields of *h that describe the filter, as image_describe() needs them, for n keys so
- * far. p->label is valid. 0, BLOOMFILE_EUNREACHABLE; BLOOMFILE_EVALUE: there are fewer pages than
- * slices. */
+ * far. p->label must be valid. Returns 0, BLOOMFILE_EUNREACHABLE, or BLOOMFILE_EVALUE if there are
+ * fewer pages than slices. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);
 
-/* If there are bits without a capacity, sets the capacity to the most keys that keep the rate. */
+/* If bits are given without a capacity, sets the capacity to the largest number of keys that keeps
+ * the rate. */
 void params_fill(struct bloomfile_params *p);
 
 /* Whether layout, k and m depend on the number of keys. */
 bool params_need_keys(const struct bloomfile_params *p);
 
-/* If they do not: sets the number of keys in an *h that was planned for another number. */
+/* If not params_need_keys(): changes the number of keys in an *h that was planned for another
+ * number. */
 void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h);
 
 #endif

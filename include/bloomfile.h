@@ -77,13 +77,13 @@
 extern "C" {
 #endif
 
-#define BLOOMFILE_VERSION_MAJOR                   0
-#define BLOOMFILE_VERSION_MINOR                   1
+#define BLOOMFILE_VERSION_MAJOR                   1
+#define BLOOMFILE_VERSION_MINOR                   0
 #define BLOOMFILE_VERSION_PATCH                   0
+#define BLOOMFILE_VERSION_STRING                  "1.0.0-rc1"
 #define BLOOMFILE_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
-
 /* As one number: #if BLOOMFILE_VERSION >= BLOOMFILE_VERSION_OF(1, 2, 0) */
-#define BLOOMFILE_VERSION BLOOMFILE_VERSION_OF(0, 1, 0)
+#define BLOOMFILE_VERSION BLOOMFILE_VERSION_OF(1, 0, 0)
 
 #define BLOOMFILE_MAX_HASHES     64u          /* k: positions per key */
 #define BLOOMFILE_MAX_BITS       (1ULL << 60) /* m: bits, or counters in the counting layout */
@@ -92,7 +92,7 @@ extern "C" {
 #define BLOOMFILE_WATERMARK_SIZE 32u
 #define BLOOMFILE_MAX_KEY_SIZE   0xFFFFFFu /* bytes of a record: bloomfile_params.key_size */
 
-BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.1.0" */
+BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use */
 
 /* ------------------------------------------------------------------------------- basic types */
 

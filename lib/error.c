@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Names, texts and kinds of errors; the version. */
+ * Names, texts and kinds of errors. */
 #include <bloomfile.h>
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
 
 #include "format/invalid.h"
-
-#define STRING_(x) #x
-#define STRING(x)  STRING_(x)
 
 /* Names and texts. The compiler warns if a member of enum bloomfile_error lacks a row. */
 #define ERRORS(X)                                                                                  \
@@ -151,10 +148,4 @@ int bloomfile_error_kind(int error)
 const char *bloomfile_invalid(void)
 {
     return invalid_name();
-}
-
-const char *bloomfile_version(void)
-{
-    return STRING(BLOOMFILE_VERSION_MAJOR) "." STRING(BLOOMFILE_VERSION_MINOR) "." STRING(
-        BLOOMFILE_VERSION_PATCH);
 }

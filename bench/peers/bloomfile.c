@@ -19,13 +19,8 @@
 
 #include "harness/bench.h"
 
-#define MEMORY   ((uint64_t)2 << 30)
-#define PAGE     4096
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
-#define VERSION                                                                                    \
-    TEXT(BLOOMFILE_VERSION_MAJOR)                                                                  \
-    "." TEXT(BLOOMFILE_VERSION_MINOR) "." TEXT(BLOOMFILE_VERSION_PATCH)
+#define MEMORY ((uint64_t)2 << 30)
+#define PAGE   4096
 
 struct subject {
     struct bloomfile_params params;
@@ -222,8 +217,8 @@ static uint64_t bytes(const void *filter)
 
 #define CONTENDER(name, layout, create, one, batch, finish)                                        \
     {                                                                                              \
-        name, VERSION, layout, create, one, batch, finish, look_up_one, look_up_acting,            \
-            look_up_batch, bytes, destroy                                                          \
+        name, BLOOMFILE_VERSION_STRING, layout, create, one, batch, finish, look_up_one,           \
+            look_up_acting, look_up_batch, bytes, destroy                                          \
     }
 
 const struct contender contenders[] = {

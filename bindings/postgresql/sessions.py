@@ -214,10 +214,6 @@ class Sessions(unittest.TestCase):
         session.sql("SET search_path = pg_temp, public")  # so that its tables do not stay
         self.assertEqual(session.sql(statements) + "\n", printed)
 
-    def test_version_matches_the_project(self):
-        version = re.search(r"version: '([^']*)'", (pathlib.Path(__file__).parents[2] / "meson.build").read_text())[1]
-        self.assertEqual(self.admin.sql("SELECT extversion FROM pg_extension WHERE extname = 'bloomfile'"), version)
-
     def test_a_file_overwritten_in_place_is_opened_again(self):
         export(self.admin, "turn.bloom", integers(1, 1000))
         session = self.session()

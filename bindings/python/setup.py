@@ -54,7 +54,12 @@ HEADERS = [
 
 def version():
     text = (LIBRARY / "meson.build").read_text(encoding="utf-8")
-    return re.search(r"^  version: '([0-9.]+)',$", text, re.MULTILINE)[1]
+    return re.search(r"^  version: '(.+)',$", text, re.MULTILINE)[1]
+
+
+def package_version():
+    """Returns the version as Python spells it: 1.0.0rc1."""
+    return version().replace("-", "")
 
 
 def readme():
@@ -179,14 +184,15 @@ class Archive(sdist):
 
 core = HERE / "src/core"
 setup(
-    version=version(),
+    version=package_version(),
     license="MIT",
     long_description=readme(),
     long_description_content_type="text/markdown",
     ext_modules=[Extension(
         "bloomfile._core",
         sorted(str(path.relative_to(HERE)) for path in core.glob("*.c")),
-        define_macros=[("BLOOMFILE_FREE_THREADED", None) if FREE_THREADED else ("Py_LIMITED_API", "0x030b0000")],
+        define_macros=[("PACKAGE_VERSION", f'"{package_version()}"'),
+                       ("BLOOMFILE_FREE_THREADED", None) if FREE_THREADED else ("Py_LIMITED_API", "0x030b0000")],
         extra_compile_args=list(FLAGS),
         extra_link_args=[f"-Wl,--version-script={core / 'exports.map'}"],
         py_limited_api=not FREE_THREADED)],

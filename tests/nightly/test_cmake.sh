@@ -41,24 +41,25 @@ for program in c cpp header static; do
 done
 cmake --install project/build >log 2>&1 || { cat log; fail "cannot install"; }
 runs installed/bin/consumer-c
-readelf -d installed/bin/consumer-c | grep -q "NEEDED.*libbloomfile\.so\.0" || fail "consumer-c is not linked with the shared library"
+readelf -d installed/bin/consumer-c | grep -q "NEEDED.*libbloomfile\.so\.1]" || fail "consumer-c is not linked with the shared library"
 readelf -d installed/bin/consumer-static | grep -q 'NEEDED.*bloomfile' && fail "consumer-static is linked with the shared library"
 echo "targets: good"
 
 # Each line is a request and its result: the library found, or words of the message.
 mkdir requests
 cat >requests/list <<'END'
-0.1|shared static
-0.1.0|shared static
-0.1.0 EXACT|shared static
-0.1...1|shared static
-0.1.0...0.1.0|shared static
-0...<0.1.0|refused
-0|refused
-0.2|refused
-0.1.1|refused
-0.1.1...2|refused
-1|refused
+1|shared static
+1.0|shared static
+1.0.0|shared static
+1.0.0 EXACT|shared static
+1.0...2|shared static
+0.1...1.0.0|shared static
+0...<1.0.0|refused
+0.1|refused
+1.1|refused
+1.0.1|refused
+1.0.1...2|refused
+2|refused
 COMPONENTS static|shared static
 COMPONENTS ribbon|no component ribbon
 END
@@ -97,9 +98,9 @@ says() {
     shift
     ! configure project "$@" || fail "$*: found all the same"
     tr -s '\n ' ' ' <log | grep -q -- "$words" || { cat log; fail "$*: not said: $words"; }
-    echo 0.1 >requests/list
+    echo 1.0 >requests/list
     configure requests "$@" || { cat log; fail "$*: the shared library is not found"; }
-    grep -q '^-- request 0.1: shared $' log && grep -q 'without the target bloomfile::bloomfile_static' log ||
+    grep -q '^-- request 1.0: shared $' log && grep -q 'without the target bloomfile::bloomfile_static' log ||
         { cat log; fail "$*: more is found than is there"; }
 }
 deflate=$(dirname "$(sed -n 's/^bloomfile_LIBDEFLATE:FILEPATH=//p' project/build/CMakeCache.txt)")

@@ -43,7 +43,7 @@ for kind in shared static; do
         bloomfileConfig.cmake bloomfileConfigVersion.cmake bloomfile.h bloomfile_block.h bloomfile_build.h bloomfile_combine.h \
         bloomfile_delta.h bloomfile_error.h bloomfile_inline.h bloomfile_inspect.h bloomfile_io.h bloomfile_live.h bloomfile_open.h \
         bloomfile_unstable.h bloomfile_view.h bloomfile.pc libbloomfile.a libbloomfile.so \
-        libbloomfile.so.0.1 libbloomfile.so.0.1.0 | sort >expected
+        libbloomfile.so.1 libbloomfile.so.1.0.0 | sort >expected
     find root ! -type d -printf '%f\n' | sort | diff expected - || fail "other files are installed"
     echo "$kind: good"
 done

@@ -63,10 +63,8 @@ class Linked(unittest.TestCase):
         references = set(re.findall(r"LicenseRef-[\w-]+", DOCUMENT))
         self.assertEqual(references, set(re.findall(r"^LicenseID: (\S+)$", DOCUMENT, re.M)))
 
-    def test_version_matches_the_project(self):
-        version = re.search(r"version: '([\d.]+)'", (SOURCE_ROOT / "meson.build").read_text())[1]
+    def test_license_of_the_project_is_mit(self):
         for name in PROGRAMS:
-            self.assertEqual(PACKAGES[name]["PackageVersion"], version)
             self.assertEqual(PACKAGES[name]["PackageLicenseConcluded"], "MIT")
 
     @unittest.skipIf(SANITIZED or MUSL or not machine_code(TOOLS["bfadd"]) or platform.machine() != "x86_64"

@@ -116,14 +116,6 @@ TEST(an_unknown_error_is_called_unknown)
     }
 }
 
-TEST(library_version_matches_the_header)
-{
-    char version[32];
-    snprintf(version, sizeof version, "%d.%d.%d", BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,
-             BLOOMFILE_VERSION_PATCH);
-    assert_string_equal(bloomfile_version(), version);
-}
-
 int main(void)
 {
     return run_all(NULL, NULL);

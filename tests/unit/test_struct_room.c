@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if BLOOMFILE_VERSION < BLOOMFILE_VERSION_OF(0, 1, 0) ||                                           \
-    BLOOMFILE_VERSION >= BLOOMFILE_VERSION_OF(1000, 0, 0)
-#error "the version is not a number"
+#if BLOOMFILE_VERSION != BLOOMFILE_VERSION_OF(BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,    \
+                                              BLOOMFILE_VERSION_PATCH)
+#error "the version as a number is another"
 #endif
 #if BLOOMFILE_VERSION_OF(1, 2, 0) <= BLOOMFILE_VERSION_OF(1, 1, 999)
 #error "versions are not in order"
@@ -35,10 +35,7 @@ _Static_assert(sizeof(struct bloomfile_fold_choice) == 64, "fold_choice");
 
 TEST(version_matches_the_library)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%d.%d.%d", BLOOMFILE_VERSION / 1000000,
-             BLOOMFILE_VERSION / 1000 % 1000, BLOOMFILE_VERSION % 1000);
-    assert_string_equal(bloomfile_version(), text);
+    assert_string_equal(bloomfile_version(), BLOOMFILE_VERSION_STRING);
 }
 
 /* For each struct: used before, then assigned. */

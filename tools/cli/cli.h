@@ -45,7 +45,7 @@ void cli_catch_bus_error(const char *path);
  * must stay valid. */
 void cli_catch_bus_error_of_writer(const char *path);
 
-/* Prints "bfcreate (bloomfile) 0.1.0" to stdout and exits with 0. */
+/* Prints "bfcreate (bloomfile) VERSION" to stdout and exits with 0. */
 _Noreturn void cli_version(void);
 
 /* Standard output. Writes wait even if another program has made the descriptor non-blocking.

@@ -18,6 +18,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["SOURCE_ROOT"])
 BUILD = pathlib.Path(os.environ["BUILD_ROOT"])
 VERSION = re.search(r"version: '([^']*)'", (SOURCE / "meson.build").read_text(encoding="utf-8"))[1]
+PYTHON_VERSION = VERSION.replace("-", "")
 WHEEL_MOST, ARCHIVE_MOST = 400_000, 500_000  # bytes
 NEEDED = {"libdeflate.so.0", "libc.so.6", "libm.so.6"}
 CLEAN = {name: value for name, value in os.environ.items()
@@ -79,7 +80,7 @@ class Packages(unittest.TestCase):
     def unpacked(self, name):
         (self.folder / name).mkdir()
         run("tar", "-xzf", self.archive, cwd=self.folder / name)
-        return self.folder / name / f"bloomfile-{VERSION}"
+        return self.folder / name / f"bloomfile-{PYTHON_VERSION}"
 
     def environment(self, python, wheel):
         """Makes a new environment with only the wheel."""
@@ -104,20 +105,20 @@ class Packages(unittest.TestCase):
         self.assertEqual((self.unpacked("read") / "LICENSE").read_text(), (SOURCE / "LICENSE").read_text())
 
     def test_wheel_contains_exactly_the_package(self):
-        self.assertRegex(self.wheel.name, rf"^bloomfile-{re.escape(VERSION)}-cp311-abi3-linux_\w+\.whl$")
+        self.assertRegex(self.wheel.name, rf"^bloomfile-{re.escape(PYTHON_VERSION)}-cp311-abi3-linux_\w+\.whl$")
         self.assertLess(self.wheel.stat().st_size, WHEEL_MOST)
         names = [set(zipfile.ZipFile(wheel).namelist()) for wheel in (self.wheel, self.of_tree)]
         self.assertEqual(*names)
         package = {path.relative_to(SOURCE / "bindings/python/src").as_posix() for pattern in ("*.py", "*.pyi", "py.typed")
                    for path in (SOURCE / "bindings/python/src/bloomfile").rglob(pattern)}
         self.assertIn("bloomfile/py.typed", package)
-        self.assertEqual({name for name in names[0] if not name.startswith(f"bloomfile-{VERSION}.dist-info/")},
+        self.assertEqual({name for name in names[0] if not name.startswith(f"bloomfile-{PYTHON_VERSION}.dist-info/")},
                          package | {"bloomfile/_core.abi3.so"})
         self.assertIn("LICENSE", {pathlib.PurePath(name).name for name in names[0]})
 
     def test_metadata_has_name_licence_extras_and_links(self):
         with zipfile.ZipFile(self.wheel) as wheel:
-            metadata = email.message_from_bytes(wheel.read(f"bloomfile-{VERSION}.dist-info/METADATA"))
+            metadata = email.message_from_bytes(wheel.read(f"bloomfile-{PYTHON_VERSION}.dist-info/METADATA"))
         self.assertEqual((metadata["Name"], metadata["License"] or metadata["License-Expression"]), ("bloomfile", "MIT"))
         self.assertEqual(set(metadata.get_all("Provides-Extra")), {"dask", "spark"})
         (url,) = metadata.get_all("Project-URL")
@@ -160,7 +161,7 @@ class Packages(unittest.TestCase):
         for wheel in self.wheel, self.of_tree:
             python = self.environment(PYTHON, wheel)
             self.assertEqual(run(python, "-c", "import bloomfile; print(bloomfile.__version__, bloomfile.library_version)",
-                                 cwd="/").split(), [VERSION, VERSION])
+                                 cwd="/").split(), [PYTHON_VERSION, VERSION])
             if wheel is self.wheel:
                 print(run(python, "-W", "error", "-m", "unittest", "discover", "-s", tests, cwd=self.folder / "none"))
         version = run(PYTHON, "-c", "import sys; print(sys.version)", cwd="/")

@@ -160,13 +160,6 @@ static PyObject *errors(PyObject *module, PyObject *unused)
 
 /* ---- the module */
 
-#define TEXT_(x) #x
-#define TEXT(x)  TEXT_(x)
-/* Of the headers; that of the library in use may be newer. */
-#define VERSION                                                                                    \
-    TEXT(BLOOMFILE_VERSION_MAJOR)                                                                  \
-    "." TEXT(BLOOMFILE_VERSION_MINOR) "." TEXT(BLOOMFILE_VERSION_PATCH)
-
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 
 static PyMethodDef methods[] = {
@@ -240,7 +233,7 @@ static int execute(PyObject *module)
         PyModule_AddFunctions(module, slice_methods) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "library_version", bloomfile_version()) != 0 ||
-                   PyModule_AddStringConstant(module, "version", VERSION) != 0
+                   PyModule_AddStringConstant(module, "version", PACKAGE_VERSION) != 0
                ? -1
                : 0;
 }

@@ -41,9 +41,10 @@ BROKEN = (
     (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' has 50 bytes, not 40 hexadecimal digits", FIELD),
     (["--key-size", 3], b"abc\nabcd\n", 2, b"'abcd' has 4 bytes, not 3", FIELD),
     (["-i", "--key-size", 1], b"A\n\n", 2, b"'' has 0 bytes, not 1", FIELD),
-    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a decimal integer from -2^63 to 2^64 - 1, with no sign but '-'", FIELD)
-      for wrong in (b"", b"-", b"1.5", b"1e3", b"+1", b" 1", b"0x1", b"--1", b"18446744073709551616", b"-9223372036854775809",
-                    b"99999999999999999999999")),
+    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a decimal integer, with no sign but '-'", FIELD)
+      for wrong in (b"", b"-", b"1.5", b"1e3", b"+1", b" 1", b"0x1", b"--1")),
+    *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is out of range: integers are from -2^63 to 2^64 - 1", FIELD)
+      for wrong in (b"18446744073709551616", b"-9223372036854775809", b"99999999999999999999999")),
 )
 BROKEN_NAMES = (b"*.example.com", b".example.com", b"a..b", b"a.b..", b"", b".", b"# list", b"0.0.0.0 a.b", b"||a.b^", b"a/b")
 
@@ -141,7 +142,12 @@ class Forms(ToolTest):
 
     def test_the_remedy_fits_the_origin_of_the_key(self):
         self.made("--hex", stdin=b"0a\n")
-        self.assertEqual(self.trouble("bfquery", "--hex", "-e", "xy", "made"), "bfquery: the key 'xy' is not hexadecimal\n")
+        self.assertEqual(self.trouble("bfquery", "--hex", "-e", "xy", "made"), "bfquery: the key 'xy' is not hexadecimal (write two digits for each byte, such as 00ff)\n")
+        self.assertIn("holds byte strings, but the keys of -e are text (add --hex for a key such as 00ff, or", self.trouble("bfquery", "-e", "xy", "made"))
+        self.made("--integers", stdin=b"7\n")
+        self.assertIn("holds integers, but the keys of -e are text (add --integers for a key such as 42)", self.trouble("bfquery", "-e", "x", "made"))
+        self.assertIn("'x' is not a decimal integer, with no sign but '-' (write an integer such as 42 or -7)", self.trouble("bfquery", "--integers", "-e", "x", "made"))
+        self.made("--hex", stdin=b"0a\n")
         for more, remedy in ([], b" (the line ends with a carriage return: add --crlf to strip it)"), (["-0"], FIELD):
             result = self.run_tool("bfquery", "--as-is", "--hex", *more, "made", stdin=b"0a\r" + (b"\0" if more else b"\n"))
             self.assertEqual((result.returncode, result.stderr), (2, b"bfquery: line 1 of standard input: the key '0a\\015' has an"

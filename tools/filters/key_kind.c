@@ -92,14 +92,19 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
 {
     static const char as_is[] = "or --as-is to use the keys unchanged";
     const char *option = key_form_option(&keys->key_form);
-    if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
+    const bool is_given = keys->given_count > 0 && option == NULL;
+    if (recorded.kind == BLOOMFILE_KEYS_INTEGERS && is_given)
+        snprintf(remedy, REMEDY_SIZE, "add --integers for a key such as 42");
+    else if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
         snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers");
+    else if (recorded.kind == BLOOMFILE_KEYS_BYTES && is_given)
+        snprintf(remedy, REMEDY_SIZE, "add --hex for a key such as 00ff, %s", as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->record_size > 0)
         snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 ", %s", recorded.size, as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->fields.count == 0 && option == NULL)
         snprintf(remedy, REMEDY_SIZE,
-                 "add -x %" PRIu64 ", or --hex --key-size %" PRIu64 " for hexadecimal lines, %s",
-                 recorded.size, recorded.size, as_is);
+                 "add -x %" PRIu64 ", or --hex --key-size %" PRIu64 " for hexadecimal %s, %s",
+                 recorded.size, recorded.size, is_given ? "keys" : "lines", as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_FIXED)
         snprintf(remedy, REMEDY_SIZE, "add --hex --key-size %" PRIu64 ", %s", recorded.size, as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_BYTES)
@@ -146,8 +151,9 @@ bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys
         return true;
     }
     put_remedy(remedy, use, recorded, keys);
-    snprintf(why, KEY_KIND_WHY, "holds %s%s, but the input is %s (%s)", describe(text[0], recorded),
-             recorded.kind <= BLOOMFILE_KEYS_LOWER ? " keys" : "", describe(text[1], wanted),
+    snprintf(why, KEY_KIND_WHY, "holds %s%s, but the %s %s (%s)", describe(text[0], recorded),
+             recorded.kind <= BLOOMFILE_KEYS_LOWER ? " keys" : "",
+             keys->given_count > 0 ? "keys of -e are" : "input is", describe(text[1], wanted),
              remedy);
     return true;
 }

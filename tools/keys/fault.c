@@ -30,6 +30,17 @@ static const char *const wrong_with[] = {
 
 const char fault_command_line[] = "(command line)";
 
+/* Whether a key is decimal digits after an optional '-': an integer, but out of range. */
+static bool is_number(const struct bloomfile_key *key)
+{
+    const char *text = key->data;
+    size_t at = key->size > 0 && text[0] == '-';
+    const size_t first = at;
+    while (at < key->size && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at == key->size && at > first;
+}
+
 static void put_wrong(FILE *out, struct fault fault, const struct bloomfile_key *key)
 {
     switch (fault.kind) {
@@ -43,7 +54,8 @@ static void put_wrong(FILE *out, struct fault fault, const struct bloomfile_key 
         fprintf(out, "has an odd number of hexadecimal digits");
         break;
     case FAULT_INTEGER:
-        fprintf(out, "is not a decimal integer from -2^63 to 2^64 - 1, with no sign but '-'");
+        fprintf(out, is_number(key) ? "is out of range: integers are from -2^63 to 2^64 - 1"
+                                    : "is not a decimal integer, with no sign but '-'");
         break;
     case FAULT_DOMAIN:
         fprintf(out, "is not a domain name: letters, digits, '-' and '_' between single dots");
@@ -68,6 +80,10 @@ static void put_key(FILE *out, struct fault fault, const struct fault_place *at)
     put_wrong(out, fault, key);
     if (at->strips_cr && key->size > 0 && ((const char *)key->data)[key->size - 1] == '\r')
         fprintf(out, " (the line ends with a carriage return: add --crlf to strip it)");
+    else if (is_given && (fault.kind == FAULT_HEX || fault.kind == FAULT_HEX_ODD))
+        fprintf(out, " (write two digits for each byte, such as 00ff)");
+    else if (is_given && fault.kind == FAULT_INTEGER)
+        fprintf(out, " (write an integer such as 42 or -7)");
     else if (!is_given)
         fprintf(out,
                 " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: "

@@ -260,10 +260,10 @@ class Rooms(unittest.TestCase):
         self.assertEqual(sorted(set(rules).difference(*(named[path] for path in tests))), [], "no test names it")
 
     def test_every_part_of_the_specification_names_the_version_of_its_core(self):
-        version = re.search(r"^Format version (\d+)\. Specification (\S+),", CORE.read_text(encoding="utf-8"), re.MULTILINE)
+        version = re.search(r"^Format version (\d+)\. Specification (\S+, \S+)\.", CORE.read_text(encoding="utf-8"), re.MULTILINE)
         for path in PARTS:
             head = path.read_text(encoding="utf-8")[:300]
-            self.assertRegex(head, rf"(?s)\n\nBelongs to version {version[1]} of the format, specification {re.escape(version[2])}\. ", path)
+            self.assertRegex(head, rf"(?s)\n\nBelongs to version {version[1]} of the format, specification {re.escape(version[2])}\.\s", path)
 
 
 if __name__ == "__main__":

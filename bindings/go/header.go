@@ -320,6 +320,6 @@ func (h *header) wholeSize() uint64 {
 func (h *header) next(other *header) bool {
 	return other.incompat&isLayer != 0 && other.layer == h.layer+1 && other.layers == h.layers &&
 		other.hashID == h.hashID && other.selfTest == h.selfTest && other.seed == h.seed && other.layout == h.layout &&
-		other.compat == h.compat && other.keyKind == h.keyKind && other.tag == h.tag && other.label == h.label &&
+		(other.compat^h.compat)&compatKeyKind == 0 && other.keyKind == h.keyKind && other.tag == h.tag && other.label == h.label &&
 		other.seriesFPR == h.seriesFPR
 }

@@ -846,8 +846,8 @@ class FetchedPages {
 // ---- Series ----
 
 const sameFields = (a, b) =>
-  ["hashId", "selfTest", "seed", "layout", "compat", "label"].every((name) => a.header[name] === b.header[name]) &&
-  (!(a.header.compat & 1) || a.header.keyKind === b.header.keyKind) && same(a.header.tag, b.header.tag) &&
+  ["hashId", "selfTest", "seed", "layout", "label"].every((name) => a.header[name] === b.header[name]) &&
+  ((a.header.compat ^ b.header.compat) & 1) === 0 && (!(a.header.compat & 1) || a.header.keyKind === b.header.keyKind) && same(a.header.tag, b.header.tag) &&
   Object.is(a.series.seriesFpr, b.series.seriesFpr) && a.series.layers === b.series.layers;
 
 /** Checks that a layer follows `before`, and returns where the next layer begins, or 0 after the last layer. */

@@ -42,7 +42,7 @@ bool files_same_series(const struct header *a, const struct header *b)
     return a->series == b->series && a->generations == b->generations && a->layers == b->layers &&
            a->period == b->period && a->series_fpr == b->series_fpr && a->layout == b->layout &&
            a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
-           a->compat == b->compat && a->key_kind == b->key_kind &&
+           ((a->compat ^ b->compat) & HEADER_COMPAT_KEYS) == 0 && a->key_kind == b->key_kind &&
            memcmp(a->tag, b->tag, sizeof a->tag) == 0 && strcmp(a->label, b->label) == 0;
 }
 

@@ -434,9 +434,8 @@ class Series:
 def series_words(layer):
     """The fields that are equal in all layers of one series (slices.md 2.1)."""
     header = layer.header
-    return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
-                                      "label", "series_fpr")] + [
-        keys_of(header)]
+    return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "tag", "label", "series_fpr")] + [
+        header["compat"] & HAS_KEYS, keys_of(header)]
 
 
 def link_of(layer):

@@ -109,7 +109,6 @@ static const struct change of_all[] = {
     CHANGE(seed, 8, 1),
     CHANGE(key_kind, 4, 3),
     CHANGE(compat, 4, 0),
-    CHANGE(compat, 4, HEADER_COMPAT_KEYS | 1u << 31),
     CHANGE(tag, 8, 1),
     CHANGE(label, 4, 'x'),
     CHANGE(series_fpr, 8, 0x3FB999999999999A),
@@ -144,6 +143,30 @@ TEST_IN_DIR(live_layer_with_any_different_field_is_foreign)
     assert_each_is_foreign("ring", "ring.1", of_all, ROWS(of_all));
     assert_each_is_foreign("ring", "ring.1", of_live, ROWS(of_live));
     assert_each_is_foreign("ring", "ring.1", of_ring, ROWS(of_ring));
+}
+
+/* Section 8: a compat bit that a writer does not know does not hinder it. The writer makes layers
+ * without that bit. */
+TEST_IN_DIR(writer_grows_a_series_with_an_unknown_compat_bit)
+{
+    static const struct change later = CHANGE(compat, 4, HEADER_COMPAT_KEYS | 1u << 31);
+    for (uint32_t series = BLOOMFILE_SERIES_GROW; series <= 3; series += 2) {
+        finish(create("later", series, 1));
+        change_file("later", &later);
+        for (unsigned i = 0; i < 2; i++) {
+            bloomfile_filter *f = open_writer("later");
+            for (uint64_t n = 0; bloomfile_layers(f) < 2 + i; n++)
+                assert_error(bloomfile_add_digest(f, number(i, n), NULL), 0);
+            assert_error(bloomfile_copy_sealed(TO_PATH("sealed", BLOOMFILE_TO_REPLACE), f, NULL),
+                         0);
+            finish(f);
+            assert_error(open_error("later", 0), 0);
+            assert_error(open_error("sealed", 0), 0);
+        }
+        assert_int_equal(info_of_file("later").compat, HEADER_COMPAT_KEYS | 1u << 31);
+        assert_int_equal(info_of_file("later.1").compat, HEADER_COMPAT_KEYS);
+        assert_error(bloomfile_unlink("later"), 0);
+    }
 }
 
 static int memory_error(struct bytes image)

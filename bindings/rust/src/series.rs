@@ -60,7 +60,7 @@ fn are_alike(one: &Image, two: &Image, layer: &Layer, other: &Layer) -> bool {
     a.hash == b.hash
         && a.seed == b.seed
         && a.layout == b.layout
-        && one.compat == two.compat
+        && (one.compat ^ two.compat) & 1 == 0
         && a.key_kind == b.key_kind
         && a.tag == b.tag
         && a.label == b.label

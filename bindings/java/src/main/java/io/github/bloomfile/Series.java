@@ -56,7 +56,8 @@ final class Series {
         long link = before.headerCrc & 0xFFFFFFFFL | (long) before.bodyCrc << 32;
         source.check(h.link == link, ErrorCode.ESERIES, "the link of layer " + number);
         source.check(h.hashId == before.hashId && h.selfTest == before.selfTest && h.seed == before.seed
-                && h.layout == before.layout && h.compat == before.compat && h.layers == before.layers
+                && h.layout == before.layout && h.layers == before.layers
+                && ((h.compat ^ before.compat) & Header.COMPAT_KEYS) == 0
                 && ((h.compat & Header.COMPAT_KEYS) == 0 || h.keyKind == before.keyKind)
                 && Arrays.equals(h.tag, before.tag) && h.label.equals(before.label)
                 && h.seriesFpr == before.seriesFpr, ErrorCode.ESERIES, "layer " + number + " is of another one");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks the list of files that npm would publish, and the version: reads the output of npm pack --json.
+// Checks the list of files that npm would publish: reads the output of npm pack --json.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,10 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const read = (path) => readFileSync(fileURLToPath(new URL(path, import.meta.url)), "utf8");
 const output = JSON.parse(readFileSync(0, "utf8")), [packed] = Array.isArray(output) ? output : Object.values(output);
-const version = /version: '([^']*)'/.exec(read("../../../meson.build"))[1];
 
 assert.deepEqual(packed.files.map(({ path }) => path).sort(), [
   "README.md", "bloomfile.d.ts", "bloomfile.js", "build.d.ts", "build.js", "package.json",
 ]);
-assert.equal(packed.version, version);
 assert.ok(!/^import /m.test(read("../bloomfile.js")), "bloomfile.js is self-contained: pages inline it");

@@ -11,7 +11,6 @@ import { build } from "../build.js";
 
 const README = readFileSync(fileURLToPath(new URL("../README.md", import.meta.url)), "utf8");
 const EXAMPLE = /```js\n([^]*?)```/.exec(README)[1];
-const MESON = readFileSync(fileURLToPath(new URL("../../../meson.build", import.meta.url)), "utf8");
 
 /** The example with each "// value" as an assertion. */
 function checked(source) {
@@ -34,9 +33,4 @@ test("the first example of the README runs as shown", async (t) => {
   const AsyncFunction = (async () => {}).constructor;
   await new AsyncFunction(...Object.keys(names), checked(EXAMPLE))(...Object.values(names));
   assert.equal(state.checked, 5);
-});
-
-test("the version matches the project", () => {
-  const version = /version: '([^']*)'/.exec(MESON)[1];
-  assert.equal(JSON.parse(readFileSync(fileURLToPath(new URL("../package.json", import.meta.url)), "utf8")).version, version);
 });

@@ -263,7 +263,7 @@ func (h *header) validLiveLayer() bool {
 	if h.generations == 0 {
 		return h.layer < maxLayers && h.fpr != 0 && h.seriesFPR != 0 && h.period == 0 && h.began == 0
 	}
-	return h.generations >= 2 && h.generations <= maxLayers && h.layer < 1<<63 && (h.period != 0 || h.began == 0)
+	return h.generations >= 2 && h.generations <= maxLayers && h.layer < 1<<63
 }
 
 func (h *header) validRest() bool {

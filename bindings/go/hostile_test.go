@@ -7,6 +7,7 @@ package bloomfile
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"math/rand"
 	"os"
@@ -101,6 +102,16 @@ func sealAgain(image []byte) {
 		record := image[start : start+h/4]
 		binary.LittleEndian.PutUint32(record[60:], crc)
 		binary.LittleEndian.PutUint32(record[h/4-4:], crc32.ChecksumIEEE(record[:h/4-4]))
+	}
+}
+
+func TestLiveLayerThatBeganWithoutAPeriodIsRefusedAsLive(t *testing.T) {
+	image := readAll(t, golden+"live/forgetting-2-begun/filter.bloom")
+	binary.LittleEndian.PutUint64(image[288:], 0) // period
+	binary.LittleEndian.PutUint64(image[296:], 1) // began, which V22 leaves alone
+	sealAgain(image)
+	if _, err := Parse(image); !errors.Is(err, ErrLive) {
+		t.Errorf("%v, not %v", err, ErrLive)
 	}
 }
 

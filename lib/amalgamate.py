@@ -14,7 +14,7 @@ MACRO = re.compile(r'#\s*(define|undef) (\w+)')
 HEAD = '''\
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile @VERSION@ as one file, made by scripts/package amalgamation of the files in lib/.
+ * bloomfile @VERSION@ as one file, made by scripts/release amalgamation of the files in lib/.
  *
  *     cc -O2 -c bloomfile.c
  *

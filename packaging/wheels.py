@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """wheels.py SOURCES MATERIAL OUT: makes wheels of the archive of sources, checks them, and runs its tests with each.
 
-MATERIAL has what scripts/package got from the registries:
+MATERIAL has what scripts/release got from the registries:
     tools        a virtual environment with ziglang, auditwheel, abi3audit, twine, setuptools and wheel
     include      the headers of Python 3.11, and xxhash.h
     libdeflate   its sources
@@ -11,7 +11,8 @@ MATERIAL has what scripts/package got from the registries:
     python-*     roots with Pythons of other releases of Debian, which their dynamic linkers run; may be absent
     musl-libc.so musl's, of the oldest version that wheels may meet
     free-threaded-*, musl-python  interpreters built from Debian's sources; each may be absent
-OUT gets the wheels and table.txt. PYTHONS names more interpreters of this machine. Each free-threaded one gets a wheel.
+OUT gets the wheels and proofs: what was tested with each wheel. With TWICE each is made again in another folder, and must have the
+same bytes. PYTHONS names more interpreters of this machine. Each free-threaded one gets a wheel.
 """
 
 import os
@@ -67,16 +68,16 @@ def run(*command, cwd=WORK, check=True, **how):
 
 # ---- making
 
-def unpacked():
+def unpacked(place):
     with tarfile.open(SOURCES) as archive:
-        archive.extractall(WORK, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(WORK)
-    (folder,) = (path for path in WORK.iterdir() if path.name.startswith("bloomfile-"))
+        archive.extractall(place, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(place)
+    (folder,) = (path for path in place.iterdir() if path.name.startswith("bloomfile-"))
     for licence in (MATERIAL / "licences").iterdir():  # setuptools takes these names into wheels
         shutil.copy(licence, folder / f"LICENSE.{licence.name}")
     return folder
 
 
-def make(tree, platform, python):
+def make(tree, platform, python, out=OUT):
     """python: a free-threaded interpreter, or None: any from 3.11 on."""
     compiler = f"{TOOLS / 'python'} -m ziglang cc -target {PLATFORMS[platform]}"
     headers = [] if python else [f"-I{MATERIAL / 'include/python3.11'}"]
@@ -92,7 +93,7 @@ def make(tree, platform, python):
     run(python or TOOLS / "python", "setup.py", "-q", "build_ext", "--parallel", "1", "bdist_wheel", "--plat-name", platform,
         "--dist-dir", made, cwd=tree, **how)
     (wheel,) = made.iterdir()
-    return pathlib.Path(shutil.move(wheel, OUT / wheel.name))
+    return pathlib.Path(shutil.move(wheel, out / wheel.name))
 
 
 # ---- checking
@@ -227,28 +228,27 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir()
     OUT.mkdir(exist_ok=True)
-    for old in OUT.glob("*.whl"):
-        old.unlink()
     run(TOOLS / "twine", "check", "--strict", SOURCES)
-    tree = unpacked()
+    tree = unpacked(WORK)
+    again = unpacked(WORK / "elsewhere") if os.environ.get("TWICE") else None
     rows = []
     for python in [None, *free_threaded()]:
         for platform in PLATFORMS:
             if python and platform.startswith("musl"):
                 continue
             wheel = make(tree, platform, python)
-            needs, size = check(wheel, platform, python is not None), f"{wheel.stat().st_size:,} bytes"
-            runs = interpreters(tree, platform, python)
+            if again and make(again, platform, python, WORK / "elsewhere").read_bytes() != wheel.read_bytes():
+                raise SystemExit(f"wheels: {wheel.name}: made twice, with other bytes")
+            needs, runs = check(wheel, platform, python is not None), interpreters(tree, platform, python)
+            rows += [(wheel.name, "made twice", "passed")] * (again is not None)
+            rows.append((wheel.name, f"needs {needs}; auditwheel, abi3audit, twine", "passed"))
             for name, (where, tests) in runs.items():
                 started = time.time()
-                rows.append((wheel.name, size, needs, name, try_with(wheel, tree, where, tests)))
+                rows.append((wheel.name, f"tests with {name}", try_with(wheel, tree, where, tests)))
                 print(*rows[-1], f"{time.time() - started:.0f} s", sep="; ", flush=True)
             if not runs:
-                rows.append((wheel.name, size, needs, "", "not run"))
-                print(*rows[-1], sep="; ", flush=True)
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    table = "".join("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[-1]]) + "\n" for row in rows)
-    (OUT / "table.txt").write_text(table, encoding="ascii")
+                rows.append((wheel.name, "tests", "not run: needs an interpreter of that platform"))
+    (OUT / "proofs").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="ascii")
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Empty Debian systems, sourced by scripts/package and scripts/nightly. Each is a directory in $here. Commands run in it as root,
+# Empty Debian systems, sourced by scripts/release and scripts/nightly. Each is a directory in $here. Commands run in it as root,
 # with their own processes, mounts and devices.
 
 release=${release:-bookworm}

@@ -79,7 +79,7 @@ CODE = {".c", ".h", ".cc", ".hpp", ".py", ".sh", ".java", ".scala", ".def", ".go
 def sizes():
     """Files and lines of code by room: a folder of lib/, tools/, tests/ or bindings/, or another top-level folder."""
     rooms = {}
-    for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "scripts", "tests", "tools", "web"):
+    for top in ("bench", "bindings", "examples", "fuzz", "include", "lib", "packaging", "scripts", "tests", "tools", "web"):
         for path in (ROOT / top).rglob("*"):
             parts = path.relative_to(ROOT).parts
             if path.is_file() and "build" not in parts[2:] and (path.suffix in CODE or top == "scripts" and not path.suffix):

@@ -9,6 +9,6 @@ const read = (path) => readFileSync(fileURLToPath(new URL(path, import.meta.url)
 const output = JSON.parse(readFileSync(0, "utf8")), [packed] = Array.isArray(output) ? output : Object.values(output);
 
 assert.deepEqual(packed.files.map(({ path }) => path).sort(), [
-  "README.md", "bloomfile.d.ts", "bloomfile.js", "build.d.ts", "build.js", "package.json",
+  "LICENSE", "README.md", "bloomfile.d.ts", "bloomfile.js", "build.d.ts", "build.js", "package.json",
 ]);
 assert.ok(!/^import /m.test(read("../bloomfile.js")), "bloomfile.js is self-contained: pages inline it");

@@ -46,7 +46,7 @@ class Driver:
         return f"{info['layout']}\t{n}\t{m}\t{k}\t{int(info['seed'], 16)}\t{FORMS[info['header_size']]}\t{kind}"
 
     def contains(self, key):
-        """Looks up a key. An error that the C library has as "maybe" and a sticky error is one here, too."""
+        """Looks up a key. An error that the C library has as "maybe" and a sticky error is also an error here."""
         try:
             return self.one("SELECT bloom_contains(?, ?)", self.image, key)
         except Refusal as refusal:

@@ -240,7 +240,7 @@ dead:   skip
 
 #define ADD 1
 #define EXACT 2
-#define AGAIN 3         /* to the newest, too (S10) */
+#define AGAIN 3         /* also to the newest (S10) */
 
 proctype Writer(byte me) {
     byte own[4], lo, hi, s, x, task, j, since;

@@ -150,7 +150,7 @@ proctype Disk() {
 
 /* ---- what a writer does */
 
-/* The result of a synchronisation, in `bad`. That of the header alone may tell, too. */
+/* The result of a synchronisation, in `bad`. That of the header alone may also report it. */
 inline told() {
 #ifdef FAIL
     bad = failed && (tell & bitof(me));

@@ -10,7 +10,7 @@ inline poison() {
     write_record(1 - f, c[f].seq + 1, POISONED, c[f].boot, c[f].n, c[f].writers, c[f].est, c[f].syn);
     /* poison 2: and to disk; */
     sync_header();
-    /* poison 3: over the one that was in force, too, */
+    /* poison 3: also over the record that was in force, */
     write_record(f, c[1 - f].seq + 1, POISONED, c[1 - f].boot, c[1 - f].n, c[1 - f].writers,
                  c[1 - f].est, c[1 - f].syn);
     /* poison 4: and to disk */

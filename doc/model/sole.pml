@@ -74,7 +74,7 @@ proctype Adder() {
         :: break
         od
     } unless { killed };
-    /* What was executed reaches memory. Then the system closes its openings; the child has them, too. */
+    /* What was executed reaches memory. Then the system closes its openings; the child also has them. */
     ARRIVED;
     atomic { if :: !child && exclusive -> exclusive = 0 :: !exclusive -> shared-- :: else fi; gone = 1 }
 }

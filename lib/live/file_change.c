@@ -126,7 +126,7 @@ bool changed_in_place(const bloomfile_filter *f)
 }
 
 /* Looks at the header of a copied file. A copy does not keep the inode, so a new file may have its
- * number; and within one tick of the file system's clock the times may be the same, too. */
+ * number; and within one tick of the file system's clock the times may also be the same. */
 static bool changed_behind_copy(const bloomfile_filter *f)
 {
     uint8_t bytes[HEADER_MAX];

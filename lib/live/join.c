@@ -38,7 +38,7 @@ static int read_record(int fd, const struct header *h, struct record *r)
 
 /* A writer holds the lock from before it sets the mark until it has cleared it. So if the lock is
  * free, and after that the marked record is still in force, its writer is gone. If another record
- * is in force, the marked sync has ended; the new record may have a mark, too. */
+ * is in force, the marked sync has ended; the new record may also have a mark. */
 int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;

@@ -97,8 +97,8 @@ static int write_record(struct record_place at, const struct header *now, const 
     return record_write(at.fd, at.own, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
-/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the other
- * record, too, poison 4: and to disk. Goes on after errors: a poison in either record is enough. */
+/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: also over the
+ * other record, poison 4: and to disk. Goes on after errors: poison in either record is enough. */
 static void poison(struct record_place at, struct header *now)
 {
     now->record.state = BLOOMFILE_STATE_POISONED;

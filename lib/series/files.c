@@ -347,7 +347,7 @@ static int find_all(const struct series *s, const struct layers *known, struct l
     qsort(l->list, l->count, sizeof l->list[0], by_number);
     const uint64_t last = layers_newest(l)->header.layer;
     int error = check_numbers(s, l, last);
-    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor must be there, too */
+    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor must also be there */
         error = check_numbers(s, l, last + 1);
     return error;
 }
@@ -372,7 +372,7 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 
 /* ---- both */
 
-/* Looks at the bits, too: the keys of a writer that has not committed are in no record. */
+/* Also looks at the bits: the keys of a writer that has not committed are in no record. */
 static bool layer_has_keys(const bloomfile_filter *layer)
 {
     struct header now;

@@ -33,7 +33,7 @@ int lookup_follow(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    /* `seen` may be freed, and a newer set be at its address: look at the bit, too. */
+    /* `seen` may be freed, and a newer set be at its address: also look at the bit. */
     const bool is_seen = layers_now(f) == seen && live_succeeded(layers_newest(seen));
     int error = is_seen ? find_newer(f, seen) : 0;
     layers_tidy(f);

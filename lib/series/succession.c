@@ -173,7 +173,7 @@ static int check_place(const struct series *s, const struct layers *l)
     return error == 0 ? check_mounts_of_next(s, layers_newest(l)->header.layer) : error;
 }
 
-/* A symbolic link without a target occupies the name, too. */
+/* A symbolic link without a target also occupies the name. */
 static int check_free(const struct series *s, const struct header *like, uint64_t layer)
 {
     const int error = files_check_free(s->path, layer);

@@ -246,7 +246,7 @@ class Rooms(unittest.TestCase):
         self.assertEqual([name for name in names if not re.search(rf"\b(test_)?{name}\b", known)], [])
 
     def test_every_rule_of_the_specification_is_named_in_a_test(self):
-        """Every rule that a test or a model names exists, too. tests/spec implements the rules; READMEs show
+        """Every rule that a test or a model names also exists. tests/spec implements the rules; READMEs show
         examples."""
         text = "".join(path.read_text(encoding="utf-8") for path in (CORE, *PARTS))
         rules = re.findall(r"^\| ([LRSV]\d+) \|", text, re.MULTILINE)

@@ -81,7 +81,7 @@ export class FilterFile {
     if (plain) filter = this.plainFilter ??= await openBlob(this.file, { applications: true, keys: "plain" });
     if (digests && this.info.hashId !== KNOWN_HASH) filter.nameHash(this.info.hashId, this.info.selfTest);
     const answers = await (digests ? filter.hasDigests(keys) : filter.hasAll(keys));
-    // Damage of the whole body counts for the plain filter, too, which did not verify it.
+    // Damage of the whole body also counts for the plain filter, which did not verify it.
     return { answers: this.filter.doubted ? keys.map(() => true) : answers, error: this.filter.error ?? filter.error };
   }
 }

@@ -12,7 +12,7 @@ function coverError(slices, whole) {
   let next = 0n;
   for (const { name, place, header } of slices) {
     if (place.firstBlock > next) return `Blocks ${next} to ${place.firstBlock - 1n} are missing.`;
-    if (place.firstBlock < next) return `${name} has blocks that another slice has, too.`;
+    if (place.firstBlock < next) return `${name} has blocks that another slice also has.`;
     next += header.m / 512n;
   }
   return next < whole ? `Blocks ${next} to ${whole - 1n} are missing.` : null;

@@ -286,7 +286,7 @@ MEANS = (
      "replaced or removed|removed or replaced|another process replaced it|a symbolic link to nothing|it is missing"),
     ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it"),
-    (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file fails, too
+    (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file also fails
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page is gone

@@ -469,7 +469,7 @@ class Judge:
             self.fail(f"the next run ended with {status}: {said}")
         left = self.extra()
         if left and words != ["true"]:
-            self.fail(f"left behind by the next run, too: {left}")
+            self.fail(f"also left behind by the next run: {left}")
         if scenario.kind == "live":
             self.after_next(must)
         elif words != ["true"]:

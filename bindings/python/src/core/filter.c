@@ -5,7 +5,7 @@
 #include <bloomfile_live.h>
 #include <bloomfile_open.h>
 #include <bloomfile_unstable.h>
-#include <structmember.h> /* in all versions; newer versions have it in Python.h, too */
+#include <structmember.h> /* in all versions; newer versions also have it in Python.h */
 
 #include "batch.h"
 #include "convert.h"

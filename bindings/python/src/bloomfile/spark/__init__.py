@@ -20,7 +20,7 @@ __all__ = ["Error", "Report", "build", "maybe_contains", "register"]
 
 def _engine(spark):
     """The module that does the work in this session."""
-    if getattr(spark, "_jvm", None) is not None:  # only then there is py4j, too
+    if getattr(spark, "_jvm", None) is not None:  # only then is py4j installed
         from . import jvm
         if jvm.has_jar(spark):
             return jvm

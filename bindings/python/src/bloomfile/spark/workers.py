@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The work done by Python workers, in sessions without a JVM within reach or without the jar.
 
-The client needs no access to the storage of the filter: checking, joining and publishing are tasks, too.
+The client needs no access to the storage of the filter: checking, joining and publishing are also tasks.
 """
 
 import functools
@@ -57,7 +57,7 @@ class _Errors:
         if isinstance(error, FilterError):
             raise Error(str(error)) from error
         if isinstance(error, PythonException) and "No module named 'bloomfile" in str(error):
-            raise Error("the Python of the workers has no bloomfile: install it there, too (PYSPARK_PYTHON names that Python)") from error
+            raise Error("the Python of the workers has no bloomfile: install it there (PYSPARK_PYTHON names that Python)") from error
         if isinstance(error, PythonException):
             found = re.findall(r"^\w[\w.]*(?:Error|Exception|E[A-Z]+)\b: .*", str(error), re.MULTILINE)
             raise Error(found[-1] if found else str(error)) from error

@@ -210,7 +210,7 @@ public final class Filter implements Closeable {
         private final long begin;
         private final long end;
         private final byte[] head;
-        /** Moves with rights and links, too, so that it alone shows no write. Null if it is not known. */
+        /** Also moves with rights and links, so that it alone shows no write. Null if it is not known. */
         private Object touched;
         private boolean wasTouched;
         private final Tail tail;
@@ -1009,7 +1009,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut, its header
+     * What was found wrong since the filter was opened, if anything. Also looks at the file: whether it was cut, its header
      * overwritten, or, if the filter is the whole file, size or time of modification changed. If only the time of its
      * status moved, pages that answers relied on are checked again. (A file that was touched counts
      * as changed; another one that has its name by now does not.)

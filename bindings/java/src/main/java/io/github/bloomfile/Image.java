@@ -261,7 +261,7 @@ final class Image {
      * Whether a digest is certainly not in the image, by a copy and without a look at the end of the file; false proves nothing.
      *
      * <p>Compiled code that reads from a page that became unreadable goes on with the present content of a register, but a
-     * copy leaves its target unchanged: zeros. What is cut from a file reads as zeros, too, or not at all. So a zero bit
+     * copy leaves its target unchanged: zeros. What is cut from a file also reads as zeros, or not at all. So a zero bit
      * counts only if its <em>byte</em> is not zero: that byte was there, and a byte is read as a whole.
      */
     boolean isSurelyAbsent(long digest) {

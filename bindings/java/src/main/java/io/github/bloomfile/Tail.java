@@ -39,7 +39,7 @@ final class Tail {
         }
     }
 
-    /** Whether the bytes prove anything: the rest of a file's last page is zeros, too. */
+    /** Whether the bytes prove anything: the rest of a file's last page is also zeros. */
     boolean tells() {
         return !Arrays.equals(there, new byte[LENGTH]);
     }

@@ -224,7 +224,7 @@ public class ToolsTest {
         try {
             operation.run(made);
         } catch (BloomfileException e) {
-            // The tools fold live filters, too.
+            // The tools also fold live filters.
             assertTrue(what + ": " + e.getMessage(), e.code() == ErrorCode.ELIVE || status == 2);
             assertFalse(Files.exists(made));
             return;

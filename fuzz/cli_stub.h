@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "target.h"
 
-void cli_warn(int error, const char *format, ...)
+void cli_note(int error, const char *format, ...)
 {
     (void)error;
     (void)format;

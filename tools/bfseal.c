@@ -129,7 +129,7 @@ static void seal_in_place(struct request *r)
                  r->path);
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
-            cli_warn(0, "%s: already sealed", r->path);
+            cli_note(0, "%s: already sealed", r->path);
         if (report_wanted(&r->report))
             report(r, r->path);
         return;

@@ -14,7 +14,7 @@ TOOL_FOLDER = str(pathlib.Path(BFCREATE).parent)
 HEADER = 4096
 FROM_MERGE = 2
 N = 5000
-NO_KEYS = b"bfmerge: filter: it has no keys, so every lookup returns no\n"
+NO_KEYS = b"bfmerge: warning: filter: it has no keys, so every lookup returns no\n"
 INPUTS = {
     "many": lines(*numbered(N, "https://example.org/")),
     "the last line without its end": lines(*numbered(100))[:-1],

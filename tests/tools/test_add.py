@@ -102,7 +102,7 @@ class Counts(AddTest):
         report = self.inspected("live")
         rate = report["measure"]["fpr"]
         self.assertEqual(result.stderr.decode(),
-                         f"bfadd: live: {report['record']['n']} keys, more than the capacity of "
+                         f"bfadd: warning: live: {report['record']['n']} keys, more than the capacity of "
                          f"400: the false-positive rate is {percent(rate)}, target 1%\n")
         self.assertGreater(rate, 0.02)
 
@@ -301,14 +301,14 @@ class Stopped(AddTest):
         message = self.run_tool("bfadd", "-q", "live").stderr
         self.assertEqual(message, b"")
         message = self.run_tool("bfadd", "live").stderr.decode()
-        self.assertRegex(message, "^bfadd: live: about 1[45][0-9][0-9] keys, more than the capacity "
+        self.assertRegex(message, "^bfadd: warning: live: about 1[45][0-9][0-9] keys, more than the capacity "
                                   "of 500: the false-positive rate is [0-9.]+%, target 1%\n$")
         self.assertRegex(self.inspected("live")["verdict"], "; too many keys: 1,[45][0-9][0-9] in ")
 
     def test_saturated_filter_is_reported_after_its_writer_was_killed(self):
         self.killed_with(50, numbered(10_000))
         message = self.run_tool("bfseal", "live").stderr.decode()
-        keys = re.match("bfseal: live: about ([0-9]+) keys, more than the capacity of 50: "
+        keys = re.match("bfseal: warning: live: about ([0-9]+) keys, more than the capacity of 50: "
                         "the false-positive rate is 100%, target 1%\n$", message)
         self.assertGreater(int(keys[1]), 300)
 

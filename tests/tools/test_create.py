@@ -129,7 +129,7 @@ class Lines(ToolTest):
 
     def test_filter_without_keys_is_created_with_a_warning(self):
         expected = lines_form("classic", 2003, 5)
-        says = b"bfcreate: filter.bloom: it has no keys, so every lookup returns no\n"
+        says = b"bfcreate: warning: filter.bloom: it has no keys, so every lookup returns no\n"
         self.assertEqual(self.make(stdin=b""), expected)
         self.assertEqual(self.make("/dev/null"), expected)
         self.output("bfcreate", "-q", "-f", *SHAPE, "filter.bloom", says=says)

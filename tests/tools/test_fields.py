@@ -101,7 +101,7 @@ class Keys(FieldsTest):
                          self.create(stdin=b"x\ny\r\nw\n"))
 
     def test_carriage_return_in_the_last_field_is_warned_of(self):
-        says = (b"bfuniq: standard input: each line ends with a carriage return, which becomes part of"
+        says = (b"bfuniq: warning: standard input: each line ends with a carriage return, which becomes part of"
                 b" the last field (add --crlf to strip it)\n")
         self.assertEqual(self.output("bfuniq", "--field", 1, stdin=b"a\tx\r\n", says=says), b"a\tx\r\n")
 
@@ -467,9 +467,9 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfcommon", *header, "stock", "a"), b"id\tname\tcount\n1\ty\t3\n")
         self.assertEqual(self.output("bfcommon", *header, "stock", "a", "a", "-c"), b"1\n")
         self.assertEqual(self.output("bfcommon", *header, "prices", "a", status=1,
-                                     says=b"bfcommon: a: its header and that of prices name the field differently\n"),
+                                     says=b"bfcommon: warning: a: its header and that of prices name the field differently\n"),
                          b"price\tcolour\tname\n")
-        says = b"bfcommon: people: its header and that of a name the field differently\n"
+        says = b"bfcommon: warning: people: its header and that of a name the field differently\n"
         self.assertEqual(self.output("bfcommon", *header, "a", "people", says=says), b"id\tname\n2\ty\n")
         self.assertEqual(self.output("bfcommon", "-q", *header, "a", "people"), b"id\tname\n2\ty\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
@@ -738,7 +738,7 @@ class Columns(FieldsTest):
         for tool, arguments in (("bfcreate", ["-qf", "new"]), ("bfadd", ["-q", "live"]), ("bfuniq", ["-q"]),
                                 ("bfquery", ["-q", "plain"]), ("bfcommon", ["-q", "-c", "nothing"])):
             result = self.run_tool(tool, *words, *arguments, "s.log")
-            self.assertEqual(result.stderr.decode(), f"{tool}: {says}" if says else "")
+            self.assertEqual(result.stderr.decode(), f"{tool}: warning: {says}" if says else "")
 
     def test_delimiter_absent_from_every_line_is_an_error(self):
         for delimiter, name in ("\t", "tab"), (" ", "blank"), (",", "comma"), (";", "semicolon"), ("|", "'|'"), (

@@ -198,7 +198,7 @@ class Choice(FoldTest):
 
     def test_filter_without_keys_folds_to_the_smallest_size(self):
         self.create("-q", "-n", 1000, stdin=b"", name="big")
-        self.output("bffold", "big", "small", says=b"bffold: small: it has no keys, so every lookup returns no\n")
+        self.output("bffold", "big", "small", says=b"bffold: warning: small: it has no keys, so every lookup returns no\n")
         self.assertEqual(self.inspected("small")["header"]["m"], 512)
         self.output("bffold", "--dry-run", "--svg", "-", "big")
 
@@ -371,14 +371,14 @@ class Words(FoldTest):
         self.filled()
         rows, chosen = self.rates("big", "--all")
         factor, size, _, rate, _ = rows[rows.index(chosen) + 1]
-        warning = f"bffold: small: the false-positive rate is {percent(rate)}, target 1%\n"
+        warning = f"bffold: warning: small: the false-positive rate is {percent(rate)}, target 1%\n"
         self.output("bffold", "--factor", factor, "big", "small", says=warning.encode())
         self.output("bffold", "-qf", "--factor", factor, "big", "small")
         self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # the rate was requested
         self.assertGreater(self.rate("small"), 0.01)
         self.filled("-p", 1e-4)
         result = self.run_tool("bffold", "-f", "--max-bytes", "9k", "big", "small")
-        self.assertEqual(result.stderr.decode(), "bffold: small: the false-positive rate is "
+        self.assertEqual(result.stderr.decode(), "bffold: warning: small: the false-positive rate is "
                          f"{percent(self.rate('small'))}, target 0.01%\n")
 
 

@@ -76,7 +76,7 @@ class Factors(TroubleTest):
         result = self.run_tool("bffold", "full", "new")
         self.assertEqual((result.returncode, self.read("new")), (0, self.read("full")))
         note, warning = result.stderr.decode().splitlines()
-        self.assertEqual(note, f"bffold: full: copied, not folded: its false-positive rate is already {percent(fpr)}, more than "
+        self.assertEqual(note, f"bffold: warning: full: copied, not folded: its false-positive rate is already {percent(fpr)}, more than "
                                "the target rate of 0.01%")
         self.assertIn(f"new: {len(KEYS)} keys, more than the capacity of 100", warning)
         (self.folder / "new").unlink()

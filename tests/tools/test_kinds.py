@@ -98,7 +98,7 @@ class Inputs(KindTest):
     def test_byte_order_mark_is_warned_of(self):
         self.write("keys", b"\xef\xbb\xbf" + TEXT)
         for tool, *words in self.commands():
-            says = (f"{tool}: keys begins with a byte order mark, which becomes part of the first key (to strip it: tail -c +4 FILE)\n")
+            says = (f"{tool}: warning: keys begins with a byte order mark, which becomes part of the first key (to strip it: tail -c +4 FILE)\n")
             self.assertEqual(self.said(tool, "-q", *words, "keys"), says)
             self.assertEqual(self.said(tool, "--as-is", "-q", *words, "keys"), "")
 
@@ -193,14 +193,14 @@ class Inputs(KindTest):
         for tool, *words in self.commands():
             with self.subTest(tool):
                 message = self.said(tool, *words, "dos")
-                self.assertIn(f"{tool}: dos: each line ends with a carriage return, which becomes part of the key (add --crlf to strip it)\n", message)
+                self.assertIn(f"{tool}: warning: dos: each line ends with a carriage return, which becomes part of the key (add --crlf to strip it)\n", message)
                 self.assertEqual(self.said(tool, "-q", "--crlf", *words, "dos"), "")
                 self.assertEqual(self.said(tool, "-q", *words, "dos"), message)
 
     def test_warnings_name_standard_input_and_pipes(self):
         for tool, *words in self.commands()[:-2]:
             message = self.said(tool, *words, "-", stdin=CRLF)
-            self.assertRegex(message, f"(?m)^{tool}: standard input.*carriage return")
+            self.assertRegex(message, f"(?m)^{tool}: warning: standard input.*carriage return")
             (self.folder / "new").unlink(missing_ok=True)
             self.assertIn(f"{tool}: standard input: it is gzip-compressed", self.refused(tool, *words, "-", stdin=KINDS["gz"][0]))
         message = self.said("bfcommon", "-", "other", stdin=CRLF)
@@ -212,7 +212,7 @@ class Inputs(KindTest):
         self.write("two", CRLF)
         self.write("good", TEXT)
         message = self.said("bfquery", "-c", "filter", "one", "good", "two", "-")
-        self.assertEqual([line.split(":")[1] for line in message.splitlines()], [" one", " two"])
+        self.assertEqual([line.split(":")[2] for line in message.splitlines()], [" one", " two"])
 
     def test_normal_input_gives_no_warning(self):
         for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
@@ -241,13 +241,13 @@ class Inputs(KindTest):
         for tool, *others in commands:
             with self.subTest(tool, words=words, data=data[:20]):
                 said = self.said(tool, *words, *others, "keys").splitlines()
-                self.assertEqual(said, [f"{tool}: keys: {message}"] if message else [])
+                self.assertEqual(said, [f"{tool}: warning: keys: {message}"] if message else [])
                 self.assertEqual(self.said(tool, "--as-is", "-q", *words, *others, "keys"), "")
         process = self.start("bfcommon", *words, "-", "other")
         for piece in data[:5], data[5:]:
             self.write_to(process, piece)
         said = self.result(process)[2].decode()
-        self.assertEqual(said, f"bfcommon: standard input: {message}\n" if message else "")
+        self.assertEqual(said, f"bfcommon: warning: standard input: {message}\n" if message else "")
 
     def test_zero_bytes_in_lines_are_warned_of(self):
         """Output of find -print0 without -0, and binary data."""
@@ -256,7 +256,7 @@ class Inputs(KindTest):
         self.assertIn("part of the key (add -0", self.said("bfcreate", "made", stdin=b"./a\0./b\0"))
         self.write("table", b'"a\0",b\n')
         self.assertEqual(self.said("bfuniq", "--csv", "--field", 1, "table"),
-                         "bfuniq: table: it has NUL bytes, which become part of the key\n")
+                         "bfuniq: warning: table: it has NUL bytes, which become part of the key\n")
 
     def test_lines_in_place_of_null_terminated_keys_are_warned_of(self):
         for data in b"a\nb\n", b"key\n", b"a\nb", CRLF, TEXT * 40:

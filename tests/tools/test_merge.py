@@ -93,7 +93,7 @@ class Union(MergeTest):
         self.output("bfmerge", "all", "--disjoint", "-p", "1", "exact", "more")
         self.assertEqual(self.record("all")["n"], len(KEYS) + len(OTHERS))
         self.output("bfmerge", "not", "-p", "1", "--disjoint", "merged", "more",
-                    says=b"bfmerge: merged: its number of keys is an estimate, and so is "
+                    says=b"bfmerge: warning: merged: its number of keys is an estimate, and so is "
                          b"that of not\n")
         self.assertTrue(self.record("not")["n_estimated"])
 
@@ -187,10 +187,10 @@ class Rate(MergeTest):
         for name, blocks in ("a", 101), ("b", 103):
             self.create("-q", "-k", 5, "-m", 512 * blocks, "-n", 9000, stdin=lines(*KEYS), name=name)
         self.output("bfmerge", "new", "a", "b",
-                    says=b"bfmerge: new: the false-positive rate is 100%, and no SRC has a target "
+                    says=b"bfmerge: warning: new: the false-positive rate is 100%, and no SRC has a target "
                          b"rate (set it with --fpr)\n")
         self.output("bfmerge", "-f", "--discard", "-p", 1, "new", "a", "b",
-                    says=b"bfmerge: new: its false-positive rate is 100% (build all sources with "
+                    says=b"bfmerge: warning: new: its false-positive rate is 100% (build all sources with "
                          b"the same -n, the number of all keys)\n")
         self.assertIn("would pass 50%", self.trouble("bfmerge", "-f", "--discard", "-p", 0.5, "new", "a", "b"))
 
@@ -278,7 +278,7 @@ class Words(MergeTest):
         self.output("bfmerge", "-q", "-p", 1, "x", *names)
         rate = percent(self.inspected("x")["measure"]["fpr"]).encode()
         self.output("bfmerge", "-p", 1, "--disjoint", "b", *names,
-                    says=b"bfmerge: b: 4000 keys, more than the capacity of 2000: the "
+                    says=b"bfmerge: warning: b: 4000 keys, more than the capacity of 2000: the "
                          b"false-positive rate is " + rate + b", target 5%\n")
 
     def test_source_names_come_from_a_list(self):

@@ -212,7 +212,7 @@ class Create(RibbonTest):
         """A filter with keys is not replaced by an empty filter without a message."""
         for _ in range(2):
             self.output("bfcreate", "-f", "-q", "-l", "ribbon", "empty",
-                        says=b"bfcreate: empty: it has no keys, so every lookup returns no\n")
+                        says=b"bfcreate: warning: empty: it has no keys, so every lookup returns no\n")
         self.trouble("bfcreate", "-f", "-l", "ribbon", "filter.bloom", names=["filter.bloom"])
 
     def test_incompatible_options_are_refused(self):

@@ -260,16 +260,16 @@ class Words(SealTest):
         message = self.run_tool("bfseal", "-v", "live", "copy").stderr.decode().splitlines()
         self.assertEqual(self.inspected("copy")["record"]["n_estimated"], True)
         for line, after in zip(message, (", more than the capacity of 400", ", "), strict=True):
-            keys = re.match(rf"bfseal: copy: about (\d+) keys{after}", line)
+            keys = re.match(rf"bfseal: (?:warning: )?copy: about (\d+) keys{after}", line)
             self.assertTrue(450 < int(keys[1]) < 550, line)
         self.result(writer)
 
     def test_filters_without_keys_or_over_capacity_are_warned_of(self):
         self.create_live("-n", 100)
-        self.output("bfseal", "live", "none", says=b"bfseal: none: it has no keys, so every lookup returns no\n")
+        self.output("bfseal", "live", "none", says=b"bfseal: warning: none: it has no keys, so every lookup returns no\n")
         self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS))
         keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
-        self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "
+        self.output("bfseal", "live", says=b"bfseal: warning: live: %d keys, more than the capacity of 100: "
                                            b"the false-positive rate is %s, target 1%%\n"
                                            % (keys, percent(rate).encode()))
 

@@ -49,8 +49,8 @@ class CutOff(ToolTest):
             self.assertIn("its keys would be lost, and", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
         says = b": it has no keys, so every lookup returns no\n"
-        self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty filter replaces another
-        self.output("bfcreate", "-q", "new", says=b"bfcreate: new" + says)
+        self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: warning: good" + says)  # an empty filter replaces another
+        self.output("bfcreate", "-q", "new", says=b"bfcreate: warning: new" + says)
 
     def test_filter_that_may_have_keys_is_not_replaced_by_an_empty_filter(self):
         whole = self.read("good")

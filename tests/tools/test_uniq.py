@@ -113,7 +113,7 @@ class Capacity(UniqTest):
         for message in found:
             self.check_message("bfuniq", message)
         return [tuple(map(float, re.fullmatch(
-            r"bfuniq: (?:the filter in memory|seen): (\d+) keys, more than its capacity of (\d+): "
+            r"bfuniq: warning: (?:the filter in memory|seen): (\d+) keys, more than its capacity of (\d+): "
             r"the false-positive rate is now (\S+)% \(target (\S+)%\)\n",
             message.decode()).groups())) for message in found]
 

@@ -180,7 +180,7 @@ class Time(UniqTest):
         for words in [], ["--filter", "seen"]:
             for quiet in [], ["-q"]:
                 said = b"" if quiet else (
-                    rb"bfuniq: (seen|the filter in memory): a generation was full after \d+s, not 1h, so lines "
+                    rb"bfuniq: warning: (seen|the filter in memory): a generation was full after \d+s, not 1h, so lines "
                     rb"are forgotten sooner \(to keep them longer, increase -n\)\n")
                 result = self.run_tool("bfuniq", *quiet, *words, "--generations", 3, "--every", "1h", "-n", 100, "-p",
                                        1e-12, stdin=lines(*numbered(1000), b"key 0", b"key 800"))

@@ -297,10 +297,10 @@ static void report(const struct work *w)
     if (a->quiet || !(a->verbose || isatty(STDERR_FILENO)))
         return;
     if (a->remove)
-        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " removed, %" PRIu64 " %s not found", a->path,
+        cli_note(0, "%s: %" PRIu64 " key%s, %" PRIu64 " removed, %" PRIu64 " %s not found", a->path,
                  w->read, cli_s(w->read), w->done, absent, absent == 1 ? "was" : "were");
     else
-        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " new", a->path, w->read, cli_s(w->read),
+        cli_note(0, "%s: %" PRIu64 " key%s, %" PRIu64 " new", a->path, w->read, cli_s(w->read),
                  w->done);
 }
 
@@ -308,8 +308,8 @@ static void finish(struct work *w)
 {
     sync_keys(w);
     if (w->all_read && w->read == 0 && w->add->metadata.given.watermark != NULL)
-        cli_warn(0, "the input has no keys, so the watermark is not recorded (did the program that "
-                    "writes the keys fail?)");
+        cli_warn("the input has no keys, so the watermark is not recorded (did the program that "
+                 "writes the keys fail?)");
     watch_rate(w, true);
     int error = bloomfile_finish(w->f);
     if (error != 0)

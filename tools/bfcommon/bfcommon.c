@@ -278,7 +278,7 @@ static void compare_headers(const struct job *job)
     for (size_t i = 1; i < job->count; i++) {
         if (!header_line_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
                                       job->form.crlf))
-            cli_warn(0, "%s: its header and that of %s name the field differently",
+            cli_warn("%s: its header and that of %s name the field differently",
                      job->inputs[i].where.name, job->inputs[0].where.name);
     }
 }
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
     if (job.count_only)
         cli_print("%" PRIu64 "\n", lines);
     if (job.stats)
-        cli_warn(0, "%" PRIu64 " line%s found", lines, cli_s(lines));
+        cli_note(0, "%" PRIu64 " line%s found", lines, cli_s(lines));
     if (report_wanted(&job.report)) {
         json *object = json_new();
         json_put_count(object, "files", job.count);

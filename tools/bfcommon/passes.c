@@ -77,7 +77,7 @@ static void tell(const struct job *job, const struct pass *p, uint64_t lines, ui
     if (p->into != NULL)
         snprintf(filter, sizeof(filter), ", put into a filter of %s",
                  cli_bytes(size, sizeof(size), p->into->size));
-    cli_warn(0, "%s%s: %" PRIu64 " read, %" PRIu64 " kept%s", p->from->name, p->note, lines, kept,
+    cli_note(0, "%s%s: %" PRIu64 " read, %" PRIu64 " kept%s", p->from->name, p->note, lines, kept,
              filter);
 }
 

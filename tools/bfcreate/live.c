@@ -22,7 +22,7 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
     else
         snprintf(room, sizeof(room), "%sroom for %" PRIu64, grows ? "grows, at first with " : "",
                  info->capacity);
-    cli_warn(0, "%s: live, %s key%s at a false-positive rate of %s%s, %s%s", c->path, room,
+    cli_note(0, "%s: live, %s key%s at a false-positive rate of %s%s, %s%s", c->path, room,
              cli_s(info->capacity), cli_percent(rate, sizeof(rate), message_promised(info)),
              info->layers > 0 ? " in all" : "", cli_bytes(size, sizeof(size), info->image_size),
              forgets ? " each" : "");

@@ -191,7 +191,7 @@ void create_report_slice(const struct create *c, const struct bloomfile_info *in
     if (info->keys > 0)
         snprintf(each, sizeof(each), ", %.2f bits each", (double)info->bits / (double)info->keys);
     if (c->summary)
-        cli_warn(0,
+        cli_note(0,
                  "%s: of %" PRIu64 " keys read, %" PRIu64
                  " are in this slice%s, expected false-positive rate %s (target %s), %s",
                  destination_name(c->path), read, info->keys, each, is, should_be,

@@ -268,7 +268,7 @@ static void report(struct create *c, bloomfile_builder *builder, uint64_t read)
         return;
     int error = to_stdout ? create_inspect_its_like(c, builder, &info) : 0;
     if (error != 0)
-        cli_warn(error, "the filter is written, but cannot be described");
+        cli_warn("the filter is written, but cannot be described: %s", bloomfile_strerror(error));
     if (error != 0)
         return;
     create_put_report(c, &info, read);

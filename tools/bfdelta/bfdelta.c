@@ -180,7 +180,7 @@ static void report_patch(const struct request *r, const bloomfile_filter *new)
     bloomfile_get_info(new, &info);
     const uint64_t bytes = file_size(r->patch);
     if (tells(r))
-        cli_warn(0, "%s: %s, %s of %s (%s)", r->patch, cli_bytes(size, sizeof(size), bytes),
+        cli_note(0, "%s: %s, %s of %s (%s)", r->patch, cli_bytes(size, sizeof(size), bytes),
                  cli_percent(share, sizeof(share), (double)bytes / (double)info.image_size), r->new,
                  cli_bytes(whole, sizeof(whole), info.image_size));
 }

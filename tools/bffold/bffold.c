@@ -142,7 +142,7 @@ static void summarize(const struct request *r, const struct fold_plan *p, uint64
     if (p->info.fpr > 0)
         snprintf(note, sizeof(note), " (target %s)",
                  cli_percent(promised, sizeof(promised), p->info.fpr));
-    cli_warn(0, "%s: %s -> %s, factor %" PRIu64 ", rate %s%s", r->path,
+    cli_note(0, "%s: %s -> %s, factor %" PRIu64 ", rate %s%s", r->path,
              cli_bytes(before, sizeof(before), p->info.image_size),
              cli_bytes(after, sizeof(after), size), p->choices[p->chosen].factor,
              cli_percent(now, sizeof(now), rate), note);
@@ -157,7 +157,7 @@ static void warn(const struct request *r, const struct fold_plan *p,
     message_warnings(r->dest, info, (struct message_rate){ rate, true });
     bool is_told = r->wish.fpr > 0 || fold_plan_is_copy(p, &r->wish);
     if (rate > message_promised(info) && info->keys <= info->capacity && !is_told)
-        cli_warn(0, "%s: the false-positive rate is %s, target %s", r->dest,
+        cli_warn("%s: the false-positive rate is %s, target %s", r->dest,
                  cli_percent(is, sizeof(is), rate),
                  cli_percent(promised, sizeof(promised), message_promised(info)));
 }

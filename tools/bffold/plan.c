@@ -138,5 +138,5 @@ void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bo
     if (p->chosen == p->count)
         fail(p, wish);
     if (fold_plan_is_copy(p, wish) && !quiet)
-        cli_warn(0, "%s: copied, not folded: %s", p->path, reason(p, wish, text, sizeof(text)));
+        cli_warn("%s: copied, not folded: %s", p->path, reason(p, wish, text, sizeof(text)));
 }

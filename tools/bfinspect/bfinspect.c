@@ -161,14 +161,14 @@ static int save_image(const struct inspect_report *r, const struct inspect_optio
     if (o->svg == NULL)
         return 0;
     if (r->layer_count > 0 && !r->interrupted) {
-        cli_warn(0,
+        cli_note(0,
                  "%s: no image written: it is a series of layers, and an image shows one filter "
                  "(draw each layer with --map)",
                  r->path);
         return CLI_TROUBLE;
     }
     if (r->image.fill == NULL || r->interrupted) {
-        cli_warn(0, "%s: no image written: the body cannot be read", r->path);
+        cli_note(0, "%s: no image written: the body cannot be read", r->path);
         return CLI_TROUBLE;
     }
     save_svg(r, o);
@@ -184,7 +184,7 @@ static bool prints_page(const struct inspect_report *r, const struct inspect_opt
 static void warn_of(const struct inspect_report *r)
 {
     const char *between = r->advice[0] != '\0' ? "; " : "";
-    cli_warn(0, "%s: %s%s%s", r->path, r->verdict, between, r->advice);
+    cli_note(0, "%s: %s%s%s", r->path, r->verdict, between, r->advice);
 }
 
 /* Whether the page goes to the same terminal, pipe or file as messages, which would only repeat

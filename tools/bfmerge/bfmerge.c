@@ -169,7 +169,7 @@ static uint64_t count_keys(const struct request *r, const struct merge_sources *
         bloomfile_get_info(source->filter, &info); /* a live source may have more keys now */
         if (info.keys_estimated != 0 || info.writers > 0) {
             if (!r->quiet)
-                cli_warn(0, "%s: its number of keys is an estimate, and so is that of %s",
+                cli_warn("%s: its number of keys is an estimate, and so is that of %s",
                          source->name, destination_name(r->dest));
             return 0;
         }
@@ -263,12 +263,10 @@ static void warn(const struct request *r, const struct bloomfile_info *info,
         return;
     if (info->fpr <= 0 && r->params.max_fpr <= 0)
         cli_warn(
-            0,
             "%s: the false-positive rate is %s, and no SRC has a target rate (set it with --fpr)",
             r->dest, cli_percent(is, sizeof(is), rate.rate));
     else
-        cli_warn(0,
-                 "%s: its false-positive rate is %s (build all sources with the same -n, the "
+        cli_warn("%s: its false-positive rate is %s (build all sources with the same -n, the "
                  "number of all keys)",
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
@@ -298,7 +296,7 @@ static void report(struct request *r, size_t sources)
         if (summary)
             message_summary(r->dest, &info, rate, 0);
         if (summary && (info.provenance & BLOOMFILE_PROVENANCE_INTERSECTION) != 0)
-            cli_warn(0, "%s: an intersection, so its rate is only an estimate", r->dest);
+            cli_note(0, "%s: an intersection, so its rate is only an estimate", r->dest);
     }
     bloomfile_close(f);
 }

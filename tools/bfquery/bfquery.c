@@ -156,7 +156,7 @@ static void check_filters(struct query *q, struct batch *b)
         (void)filters_tell_damage(fs, true, &distrusted);
         q->distrusted = true;
     } else if (!q->distrusted && (replaced = filters_replaced(fs)) != NULL) {
-        cli_warn(0,
+        cli_note(0,
                  "%s was replaced or removed during the query: every mark is 1 from now on (start"
                  " bfquery again)",
                  replaced);

@@ -88,7 +88,7 @@ static void check_list(struct confirm *c)
         if (info.keys_estimated != 0 || c->known[i] >= info.keys)
             continue;
         c->list_is_short = true;
-        cli_warn(0,
+        cli_note(0,
                  "%s has %" PRIu64 " of the %" PRIu64
                  " keys of %s: matching keys that it lacks were left out (use the list that the"
                  " filter was made from)",

@@ -218,28 +218,28 @@ static int tell_damage(const char *path, const bloomfile_filter *f)
         return 0;
     bloomfile_get_info(f, &info);
     if (error == BLOOMFILE_ECHANGED)
-        cli_warn(0,
+        cli_note(0,
                  "%s was overwritten or touched during the query; results may be wrong: run it "
                  "again (to replace a filter, rename a new file over it)",
                  path);
     else if (error == BLOOMFILE_EPOISONED)
-        cli_warn(
+        cli_note(
             0, "%s: a writer could not sync it; keys looked up since then were treated as present",
             path);
     else if (error == BLOOMFILE_EUNCLEAN)
-        cli_warn(
+        cli_note(
             0,
             "%s: a writer was killed during a sync; if the disk failed at that moment, lookups may"
             " have missed keys (add the keys since the last sync again with "
             "bfadd --accept-unclean)",
             path);
     else if (info.bad_pages == 0 && info.layers > 0)
-        cli_warn(0, "%s: %s: keys looked up since then were treated as present", path,
+        cli_note(0, "%s: %s: keys looked up since then were treated as present", path,
                  series_explain_later(path, f, error, about) ? about : bloomfile_strerror(error));
     else if (info.bad_pages == 0)
-        cli_warn(error, "%s is damaged", path);
+        cli_note(error, "%s is damaged", path);
     else
-        cli_warn(0, "%s: %" PRIu64 " page%s damaged: keys on %s were treated as present", path,
+        cli_note(0, "%s: %" PRIu64 " page%s damaged: keys on %s were treated as present", path,
                  info.bad_pages, cli_s(info.bad_pages), info.bad_pages == 1 ? "it" : "them");
     return error;
 }

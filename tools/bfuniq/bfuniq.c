@@ -177,10 +177,10 @@ static void tell_stats(struct request *r, const char *counts)
 {
     const uint64_t repeated = r->taken - r->new_ones;
     if (repeated > 0)
-        cli_warn(0, "%s (about %.0f of them new, by the false-positive rate)", counts,
+        cli_note(0, "%s (about %.0f of them new, by the false-positive rate)", counts,
                  count_lost(r));
     else
-        cli_warn(0, "%s", counts);
+        cli_note(0, "%s", counts);
 }
 
 static void put_report(struct request *r)

@@ -316,8 +316,7 @@ void early_generations_begin(struct early_generations *e, const bloomfile_filter
 static void warn(const char *name, uint64_t lasted, uint64_t period)
 {
     char is[32], should_be[32];
-    cli_warn(0,
-             "%s: a generation was full after %s, not %s, so lines are forgotten sooner (to keep "
+    cli_warn("%s: a generation was full after %s, not %s, so lines are forgotten sooner (to keep "
              "them longer, increase -n)",
              name, period_time(is, sizeof(is), lasted),
              period_time(should_be, sizeof(should_be), period));

@@ -88,7 +88,7 @@ void seen_close(void)
     bool told = bloomfile_check(s->f) != 0;
     int error = s->finished ? 0 : bloomfile_finish(s->f);
     if (error != 0 && !told)
-        cli_warn(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
+        cli_note(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
                  remedy(s));
     bloomfile_close(s->f);
 }
@@ -104,8 +104,7 @@ static void warn_of_overflow(struct seen *s)
     s->warn_above = c->keys < UINT64_MAX / 2 ? 2 * c->keys : UINT64_MAX;
     if (s->quiet)
         return;
-    cli_warn(0,
-             "%s: %s%" PRIu64 " keys, more than its capacity of %" PRIu64
+    cli_warn("%s: %s%" PRIu64 " keys, more than its capacity of %" PRIu64
              ": the false-positive rate is now %s (target %s)",
              name_of(s), c->fill.estimated ? "about " : "", c->keys, c->capacity,
              cli_percent(is, sizeof(is), c->rate),

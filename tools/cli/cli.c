@@ -187,7 +187,7 @@ const char *cli_words(int error)
     return words;
 }
 
-void cli_warn(int error, const char *format, ...)
+void cli_note(int error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -21,12 +21,15 @@ void cli_start(const char *argv0);
 /* Prints "bfcreate: cannot open x.bloom: <words for error>" to stderr, in one write. Error 0 omits
  * the words. Anything that a terminal might obey, such as control characters in a file's name, is
  * printed as \ooo. */
-void cli_warn(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_note(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints "bfcreate: warning: ...": the tool did what was asked, but probably not what was meant. */
+#define cli_warn(...) cli_note(0, "warning: " __VA_ARGS__)
 
 /* Describes an error, with the name of an invalid argument; NULL for 0. */
 const char *cli_words(int error);
 
-/* Like cli_warn(), then exits with CLI_TROUBLE. */
+/* Like cli_note(), then exits with CLI_TROUBLE. */
 _Noreturn void cli_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* If not NULL, cli_fail() calls this first, in whichever thread it runs. */

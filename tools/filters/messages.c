@@ -184,7 +184,7 @@ bool message_is_empty(const struct bloomfile_info *info)
 
 void message_no_keys(const char *path)
 {
-    cli_warn(0, "%s: it has no keys, so every lookup returns no", path);
+    cli_warn("%s: it has no keys, so every lookup returns no", path);
 }
 
 void message_warnings(const char *path, const struct bloomfile_info *info, struct message_rate rate)
@@ -199,12 +199,11 @@ void message_warnings(const char *path, const struct bloomfile_info *info, struc
     cli_percent(is, sizeof(is), rate.rate);
     cli_percent(should_be, sizeof(should_be), promised);
     if (info->keys > info->capacity)
-        cli_warn(0,
-                 "%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
+        cli_warn("%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
                  ": the false-positive rate is %s%s, target %s",
                  path, estimated(info), info->keys, info->capacity, about, is, should_be);
     else if (!rate.measured)
-        cli_warn(0, "%s: too few bits: the false-positive rate is about %s, target %s", path, is,
+        cli_warn("%s: too few bits: the false-positive rate is about %s, target %s", path, is,
                  should_be);
 }
 
@@ -220,7 +219,7 @@ void message_summary(const char *path, const struct bloomfile_info *info, struct
     if (info->fpr > 0)
         snprintf(note, sizeof(note), " (target %s)",
                  cli_percent(promised, sizeof(promised), info->fpr));
-    cli_warn(
+    cli_note(
         0, "%s: %s%" PRIu64 " key%s%s%s, %sfalse-positive rate %s%s, %s", path, estimated(info),
         info->keys, cli_s(info->keys), again, each, rate.measured ? "" : "expected ",
         cli_percent(is, sizeof(is), rate.rate), note,

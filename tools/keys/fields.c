@@ -274,7 +274,7 @@ static const char *what_of(const struct fields *f)
 void fields_tell_skipped(const struct fields *f, const char *path, uint64_t records)
 {
     if (records > 0)
-        cli_warn(0, "%s%s%" PRIu64 " line%s without the %s %s left out", path != NULL ? path : "",
+        cli_note(0, "%s%s%" PRIu64 " line%s without the %s %s left out", path != NULL ? path : "",
                  path != NULL ? ": " : "", records, cli_s(records), what_of(f),
                  records == 1 ? "was" : "were");
 }
@@ -282,7 +282,7 @@ void fields_tell_skipped(const struct fields *f, const char *path, uint64_t reco
 /* Names the field with the highest number: a record that lacks a field lacks this field too. */
 void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
 {
-    void (*const say)(int, const char *, ...) = keep_going ? cli_warn : cli_fail;
+    void (*const say)(int, const char *, ...) = keep_going ? cli_note : cli_fail;
     if (f->json != NULL)
         say(0, "no line of %s has a value at '%s'", path, f->json_text);
     else

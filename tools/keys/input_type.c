@@ -162,11 +162,10 @@ static void judge_ends(const char *name, const struct keys_options *options, con
 {
     const bool has_zero = options->record_size == 0 && has(bytes, size, '\0');
     if (has_zero && !options->null)
-        cli_warn(0, "%s: it has NUL bytes, which become part of the key%s", name,
+        cli_warn("%s: it has NUL bytes, which become part of the key%s", name,
                  options->fields.csv ? "" : " (add -0 if keys end with NUL)");
     if (!has_zero && options->null && has(bytes, size, '\n'))
-        cli_warn(0,
-                 "%s: it has newlines but no NUL bytes, so it is one key (leave out -0 to use each "
+        cli_warn("%s: it has newlines but no NUL bytes, so it is one key (leave out -0 to use each "
                  "line as a key)",
                  name);
 }
@@ -207,15 +206,13 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
     const bool is_json = options->fields.json != NULL;
     const bool is_header = is_json || options->fields.header;
     if (keys_are_lines(options) && !is_header && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
-        cli_warn(0,
-                 "%s begins with a byte order mark, which becomes part of the first key (to strip "
+        cli_warn("%s begins with a byte order mark, which becomes part of the first key (to strip "
                  "it: tail -c +4 FILE)",
                  name);
     if (!is_json)
         judge_ends(name, options, bytes, size);
     if (keys_are_lines(options) && !is_json && !options->crlf && all_end_in_cr(bytes, size))
-        cli_warn(0,
-                 "%s: each line ends with a carriage return, which becomes part of the %s (add "
+        cli_warn("%s: each line ends with a carriage return, which becomes part of the %s (add "
                  "--crlf to strip it)",
                  name, options->fields.count > 0 ? "last field" : "key");
     delimiter_check_warn(name, options, bytes, size);
@@ -424,11 +421,10 @@ void delimiter_check_warn(const char *name, const struct keys_options *options,
     if (last != NULL) /* the last line may be incomplete */
         size = (size_t)(last + 1 - bytes);
     if (becomes(f) != NULL && !has(bytes, size, f->delimiter) && has_another(bytes, size))
-        cli_warn(0, "%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,
+        cli_warn("%s: no line has a %s, so %s (set the field delimiter: --delimiter C)", name,
                  name_of(f->delimiter, quoted), becomes(f));
     if (!f->csv && has(bytes, size, '"') && any_is_quoted(f, bytes, size, keys_end(options)))
-        cli_warn(0,
-                 "%s: fields are quoted, and the quotes become part of the key (add --csv to strip "
+        cli_warn("%s: fields are quoted, and the quotes become part of the key (add --csv to strip "
                  "them)",
                  name);
 }

@@ -48,7 +48,7 @@ static void trouble(struct keys *k, const char *what, const char *path, const ch
 {
     if (!k->options.keep_going)
         cli_fail(0, "cannot %s %s: %s", what, source_name(path), reason);
-    cli_warn(0, "cannot %s %s: %s", what, source_name(path), reason);
+    cli_note(0, "cannot %s %s: %s", what, source_name(path), reason);
     k->errors++;
 }
 
@@ -111,7 +111,7 @@ static void refuse(struct keys *k, const char *path, const char *reason)
     const char *between = path[0] != '\0' ? ": " : "";
     if (!k->options.keep_going)
         cli_fail(0, "%s%s%s", path, between, reason);
-    cli_warn(0, "%s%s%s", path, between, reason);
+    cli_note(0, "%s%s%s", path, between, reason);
     k->errors++;
     close_input(k);
 }
@@ -126,7 +126,7 @@ static void refuse_record(struct keys *k, char *reason)
 static void greet(const struct keys *k)
 {
     if (strcmp(k->path, "-") == 0 && isatty(STDIN_FILENO))
-        cli_warn(0, "reading keys from the terminal%s (end the input with Ctrl-D)",
+        cli_note(0, "reading keys from the terminal%s (end the input with Ctrl-D)",
                  keys_are_lines(&k->options) ? ", one per line" : "");
 }
 

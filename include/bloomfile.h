@@ -303,7 +303,7 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile_filter *f,
  * NFS), or if the flag is missing. The kernel may begin to read the page, so a later call may find
  * it in memory. After a series gets more layers, the call returns true until another lookup has
  * opened them. Takes about 0.5 us more than bloomfile_contains_digest(), and as much for each
- * position in the layouts classic and counting. */
+ * position in the classic and counting layouts. */
 BLOOMFILE_API bool bloomfile_contains_digest_nowait(const bloomfile_filter *f,
                                                     bloomfile_digest digest);
 

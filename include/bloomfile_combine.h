@@ -59,7 +59,7 @@ BLOOMFILE_API int bloomfile_fold_plan(const bloomfile_filter *src, uint64_t more
 /* Writes the filter folded by `factor`.
  *   factor    a divisor, as bloomfile_fold_plan() returns them. 1 copies the filter.
  *   metadata  replaces the source's metadata; NULL keeps all of it.
- * Errors: BLOOMFILE_EFACTOR (0, or not a divisor); _EISRIBBON for the layout ribbon, unless factor
+ * Errors: BLOOMFILE_EFACTOR (0, or not a divisor); _EISRIBBON for the ribbon layout, unless factor
  * is 1; _EISSERIES; _EISSLICE; the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_fold(struct bloomfile_destination *to, const bloomfile_filter *src,
                                  uint64_t factor, const struct bloomfile_metadata *metadata);
@@ -82,9 +82,9 @@ struct bloomfile_merge_params {
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
-/* Merges filters. If at most one source of a union has keys, the result takes over its number of
- * keys. Otherwise the number is params->keys or, if that is 0, an estimate from the bits, marked as
- * an estimate.
+/* Merges filters. If at most one source of a union has keys, the result has its number of keys.
+ * Otherwise the number is params->keys or, if that is 0, an estimate from the bits, marked as an
+ * estimate.
  *   srcs    `count` filters, at least 1.
  *   params  NULL: all defaults.
  * Errors: BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED,
@@ -96,7 +96,7 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
                                   const bloomfile_filter *const *srcs, size_t count,
                                   const struct bloomfile_merge_params *params);
 
-/* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
+/* Slices. In the blocked layout a contiguous range of digests fills a contiguous range of blocks.
  * This lets several machines build one filter. The builder of slice i of `slices` has
  * bloomfile_params.slice and .slices set. Give it the digests for which bloomfile_slice_of() is i;
  * or give every builder all keys, and each leaves out those of other slices. A slice records how
@@ -129,7 +129,7 @@ BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
  * BLOOMFILE_EISSERIES (a series, or a layer) or _EISSLICE; else the first difference among
  * _EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHCOUNT, _EDIFFERENTSEED, _EKEYKIND (two
  * different known kinds of keys, or lower-case text and any other kind), _EFEATURE (a kind that
- * this version does not know, and another kind); else _EISRIBBON (both are of the layout ribbon).
+ * this version does not know, and another kind); else _EISRIBBON (both are of the ribbon layout).
  */
 BLOOMFILE_API int bloomfile_check_merge(const bloomfile_filter *a, const bloomfile_filter *b);
 

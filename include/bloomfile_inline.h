@@ -195,7 +195,7 @@ static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
         __builtin_prefetch(block + 63);
 }
 
-/* As bloomfile_contains_digests(), for a group of 2 to 64 keys: requests all their cache lines
+/* Like bloomfile_contains_digests(), for a group of 2 to 64 keys: requests all their cache lines
  * before it tests the first. A larger group goes to the library. */
 static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pinned *pin,
                                                        const bloomfile_digest *digests, size_t n,

@@ -44,7 +44,7 @@ struct bloomfile_size {
  *         `keys` and `bits`: finds the expected rate; a target is not used.
  *         `bits` without `keys`: finds how many keys keep the target rate, at least 1.
  *
- * The expected rate is a mean: in the layout blocked, over how many keys fall into a block; in
+ * The expected rate is a mean: in the blocked layout, over how many keys fall into a block; in
  * ribbon, into a page. doc/format/sizes.md defines it; every machine computes the same sizes. The
  * classic formula (1 - e^(-kn/m))^k gives 0.86% for a blocked filter whose true rate is 1%. Every
  * rate is at least n / 2^64, since digests have 64 bits. Rates that differ by less than one part in
@@ -54,7 +54,7 @@ struct bloomfile_size {
  * of an embedded image; a file has the next multiple of 32768.
  *
  * `spread` is the standard deviation of the rate among filters with different seeds, divided by the
- * mean. A few crowded blocks make up most of a low rate, so in the layout blocked `spread` is still
+ * mean. A few crowded blocks make up most of a low rate, so in the blocked layout `spread` is still
  * 0.1 for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at 1e-9. In classic it is 0.02 for
  * 1e4 keys at any rate. Such rates are about log-normal: half of the filters with 300 keys at 1e-9
  * are below a quarter of the mean, one in twelve is above twice the mean.

@@ -148,7 +148,7 @@ extern "C" {
  * Returns 0, an errno, an error of bloomfile_to_path(), BLOOMFILE_ESTRUCTSIZE (params), _EFLAGS,
  * _EISRIBBON (the layout), _ETOOBIG, or one of
  *   BLOOMFILE_EVALUE        a member is invalid; capacity and bits are both missing; a series in
- *                           the layout counting. bloomfile_invalid() names the member
+ *                           the counting layout. bloomfile_invalid() names the member
  *   BLOOMFILE_EFULL         the given bits would be over capacity with fewer than `capacity` keys,
  *                           and BLOOMFILE_OPEN_OVER_CAPACITY is not given
  *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
@@ -160,7 +160,7 @@ extern "C" {
 BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 
-/* As bloomfile_create(), but in memory, for this process and its children. Memory is taken when
+/* Like bloomfile_create(), but in memory, for this process and its children. Memory is taken when
  * first touched.
  *   flags  BLOOMFILE_OPEN_ADD_EXACT, BLOOMFILE_OPEN_SOLE_ADDER, BLOOMFILE_OPEN_OVER_CAPACITY, or 0.
  * Errors: BLOOMFILE_ESTRUCTSIZE, _EVALUE, _EFULL, _EUNREACHABLE, _EISRIBBON, for the reasons given
@@ -169,7 +169,7 @@ BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
 BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
                                           const struct bloomfile_params *params, unsigned flags);
 
-/* Adds a key. In the layout counting every add counts, even if the key is already present.
+/* Adds a key. In the counting layout every add counts, even if the key is already present.
  *   key      may be NULL when size is 0.
  *   size     bytes.
  *   was_new  set to whether the add changed the filter; may be NULL.
@@ -183,7 +183,7 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile_filter **out,
  * a series has new layers: any error of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_add(bloomfile_filter *f, const void *key, size_t size, bool *was_new);
 
-/* As bloomfile_add(), for a digest from bloomfile_digest_of(). */
+/* Like bloomfile_add(), for a digest from bloomfile_digest_of(). */
 BLOOMFILE_API int bloomfile_add_digest(bloomfile_filter *f, bloomfile_digest digest, bool *was_new);
 
 /* Adds n keys in order, several times faster than single adds on filters larger than the caches.
@@ -200,7 +200,7 @@ BLOOMFILE_API int bloomfile_add_many(bloomfile_filter *f, const struct bloomfile
 BLOOMFILE_API int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_digest *digests,
                                         size_t n, bool *was_new, size_t *new_keys, size_t *done);
 
-/* Takes back one add of a key, in the layout counting. Call it only for adds that were made. A key
+/* Takes back one add of a key, in the counting layout. Call it only for adds that were made. A key
  * that is certainly absent is refused, and nothing changes. But a false positive looks like a key
  * that was added, and removing it may lose other keys. So do not repeat a removal that was cut off
  * by the death of its process or machine: it leaves only false positives. If an add was cut off,
@@ -211,7 +211,7 @@ BLOOMFILE_API int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_dig
  * those of bloomfile_add() except BLOOMFILE_EFULL. */
 BLOOMFILE_API int bloomfile_remove(bloomfile_filter *f, const void *key, size_t size);
 
-/* As bloomfile_remove(), for a digest from bloomfile_digest_of(). */
+/* Like bloomfile_remove(), for a digest from bloomfile_digest_of(). */
 BLOOMFILE_API int bloomfile_remove_digest(bloomfile_filter *f, bloomfile_digest digest);
 
 /* Reports the file and the reason if a series could not open or create a layer. report->error is
@@ -295,7 +295,7 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
  * BLOOMFILE_ETOOBIG, _EREPLACED, _ESTRUCTSIZE, _EVALUE (the label), or of the source
  *   BLOOMFILE_EPAGE      a page of it is damaged
  *   BLOOMFILE_EBODY      the body contradicts the header. In a live source: fewer one bits than
- *                        recorded (except in the layout counting), or any other number if all
+ *                        recorded (except in the counting layout), or any other number if all
  *                        writers have closed in order
  *   BLOOMFILE_EPOISONED  a write to disk failed
  *   BLOOMFILE_EUNCLEAN   a writer of it was killed during a sync

@@ -86,7 +86,7 @@ struct bloomfile_open_params {
  *           live filter must be the whole file, and not a series: else BLOOMFILE_ELIVE. Memory: a
  *           sealed filter, at any address. The bytes must not change and must outlive the handle;
  *           with BLOOMFILE_OPEN_COPY neither is required, and the copy is aligned. Prefer an
- *           address or offset that is a multiple of 64: a block of the layout blocked then lies in
+ *           address or offset that is a multiple of 64: a block of the blocked layout then lies in
  *           one cache line; otherwise a lookup reads two, which takes up to twice as long in a
  *           large filter. Only a handle opened by path goes stale.
  *   params  NULL: no flags, no expectations.

@@ -68,7 +68,7 @@ BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, struct bloomfil
  *   body     view->size bytes, all zero before the first add. No other thread may use it during the
  *            call.
  *   digests  made by bloomfile_hash() with one seed for all keys of the body.
- *   n        number of digests. In the layout counting every add counts, also of equal digests. */
+ *   n        number of digests. In the counting layout every add counts, also of equal digests. */
 BLOOMFILE_API void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
                                               const bloomfile_digest *digests, size_t n);
 

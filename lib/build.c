@@ -202,7 +202,7 @@ int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *
     return added(b, n == 1 ? add_one(b, *digests) : add_many(b, digests, n));
 }
 
-/* Whether the library can hash keys: it does not know an application's own hash. */
+/* Returns whether the library can hash keys: it does not know an application's own hash. */
 static bool can_hash(const bloomfile_builder *b)
 {
     return b->params.hash_id == 0;

@@ -59,8 +59,8 @@ static int by_place(const void *a, const void *b)
     return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
-/* Whether both slices belong to the same filter, by every field that its header takes from them.
- * The layout is not compared, because all slices are blocked. */
+/* Returns whether both slices belong to the same filter, by every field that its header takes from
+ * them. The layout is not compared, because all slices are blocked. */
 static bool same_filter(const struct header *a, const struct header *b)
 {
     return a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
@@ -87,8 +87,8 @@ static int order_slices(struct slice_part *parts, size_t count)
     return next == parts[0].h->whole_blocks ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
-/* Whether each key is in the slice that it belongs to. That is certain if no slice left out keys,
- * or if all slices were given the same keys. */
+/* Returns whether each key is in the slice that it belongs to. That is certain if no slice left out
+ * keys, or if all slices were given the same keys. */
 static bool have_all_keys(const struct slice_part *parts, size_t count)
 {
     const struct header *first = parts[0].h;

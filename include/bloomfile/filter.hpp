@@ -78,7 +78,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         return found;
     }
 
-    /* As contains_many(), but returns an answer for each key. */
+    /* Like contains_many(), but returns an answer for each key. */
     template <class Keys = list> BLOOMFILE_CPP_PART_ answers contains_each(const Keys &keys) const
     {
         answers all;
@@ -145,7 +145,7 @@ class filter final : public lookups<Key, Hasher>
   public:
     filter() noexcept = default;
 
-    /* As bloomfile_open(). */
+    /* Like bloomfile_open(). */
     explicit filter(path_arg path, open_flags flags = {}, on_error ec = {})
     {
         this->open_these(bloomfile_from_path(path.c_str()), with(flags), ec, "open");
@@ -154,7 +154,7 @@ class filter final : public lookups<Key, Hasher>
     {
     }
 
-    /* As bloomfile_open_with(). The types name the expected hash and kind of keys. */
+    /* Like bloomfile_open_with(). The types name the expected hash and kind of keys. */
     static filter open(const bloomfile_source &from, const bloomfile_open_params &how,
                        on_error ec = {})
     {

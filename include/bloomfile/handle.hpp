@@ -69,13 +69,13 @@ class handle
         return f_ != nullptr ? code(bloomfile_damage(f_)) : why_;
     }
 
-    /* As damage(), after looking at the file: see bloomfile_check(). */
+    /* Like damage(), after looking at the file: see bloomfile_check(). */
     std::error_code check() const noexcept
     {
         return f_ != nullptr ? code(bloomfile_check(f_)) : why_;
     }
 
-    /* As bloomfile_recheck(): check() for answers already given. Call it before using them. */
+    /* Like bloomfile_recheck(): check() for answers already given. Call it before using them. */
     std::error_code recheck() const noexcept
     {
         return f_ != nullptr ? code(bloomfile_recheck(f_)) : why_;
@@ -116,8 +116,8 @@ class handle
      * key is certainly not in the set. */
     [[nodiscard]] BLOOMFILE_CPP_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {
-        /* As bloomfile_pinned_contains_digest(); a handle without a filter counts as a doubt, so an
-         * open filter needs no test for it. */
+        /* Like bloomfile_pinned_contains_digest(); a handle without a filter counts as a doubt, so
+         * an open filter needs no test for it. */
         if constexpr (BLOOMFILE_CPP_INLINED_)
             if (bloomfile_pinned_sure_(&pin_)) {
                 const uint8_t *block = bloomfile_block_of(pin_.body_, pin_.blocks_, digest);

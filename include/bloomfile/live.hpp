@@ -136,7 +136,7 @@ class live_filter final : public lookups<Key, Hasher>
         return add_many(keys, {}, ec, done);
     }
 
-    /* Takes back one add of a key, in the layout counting: see bloomfile_remove(). */
+    /* Takes back one add of a key, in the counting layout: see bloomfile_remove(). */
     void remove(argument key, on_error ec = {})
     {
         const bloomfile_digest digest = this->digest(key);

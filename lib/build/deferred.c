@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bit positions in a temporary file. Each thread has a writer with buffers of its own, and takes
+ * Bit positions in a temporary file. Each thread has a writer with its own buffers, and takes
  * extents of the file from a shared counter. */
 #include "build/deferred.h"
 
@@ -25,7 +25,7 @@ struct extent {
 struct deferred {
     struct deferred_plan plan;
     int fd;
-    uint64_t first;       /* first unit of the window */
+    uint64_t first;       /* number of the window's first unit */
     pthread_mutex_t lock; /* protects the members below */
     struct extent *extents;
     size_t count, room;
@@ -40,7 +40,7 @@ struct tail {
 struct deferred_writer {
     struct deferred *deferred;
     uint32_t *buffers; /* each aligned to its size; the last is for positions outside the window */
-    uint32_t **next;   /* next place in each buffer */
+    uint32_t **next;   /* next free place in each buffer */
     struct tail *tails;
     int error;
 };
@@ -190,8 +190,9 @@ static __attribute__((noinline)) void empty_buffer(struct deferred_writer *w, si
     w->next[part] = buffer_of_part(w, part);
 }
 
-/* Positions outside the window go to a buffer of their own. A branch on them would be mispredicted.
- * A buffer is full when the next place reaches a multiple of its size, to which it is aligned. */
+/* Positions outside the window go to an extra buffer that is never written: a branch on them would
+ * be mispredicted. Each buffer is aligned to its size, so it is full when `next` reaches a multiple
+ * of the size. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n)
 {
     const struct deferred *a = w->deferred;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Bit positions that wait in a temporary file until their part of the body is made. The parts made
- * in one pass are a window. Each part of the window has a buffer in memory. Full buffers go to the
- * file, in extents that belong to one part each. */
+ * Bit positions that are stored in a temporary file until their part of the body is made. A window
+ * is the set of parts made in one pass over the digests. Each part of the window has a buffer in
+ * memory; full buffers are written to the file, in extents that belong to one part each. */
 #ifndef BLOOMFILE_BUILD_DEFERRED_H
 #define BLOOMFILE_BUILD_DEFERRED_H
 
@@ -24,26 +24,26 @@ struct deferred_plan {
     size_t buffer;  /* bytes of a writer's buffer for a part */
 };
 
-/* The file. Threads share it. */
+/* The file, shared by all threads. */
 struct deferred;
 
 /* Returns 0, ENOMEM, or an error of creating the file. */
 int deferred_new(struct deferred **out, const struct deferred_plan *plan);
 
-/* Starts a window whose first part begins with unit `first`. Forgets all positions. */
+/* Starts a window whose first part begins with unit `first`. Drops all positions. */
 void deferred_start(struct deferred *a, uint64_t first);
 
 void deferred_free(struct deferred *a);
 
 /* The buffers of one thread. */
 struct deferred_writer;
-int deferred_writer_new(struct deferred_writer **out, struct deferred *a); /* 0 or ENOMEM */
+int deferred_writer_new(struct deferred_writer **out, struct deferred *a); /* Returns 0 or ENOMEM */
 void deferred_writer_free(struct deferred_writer *w);
 
-/* Defers the positions of the digests that lie in the window. */
+/* Defers those positions of the digests that are in the window. */
 void deferred_add(struct deferred_writer *w, const uint64_t *digests, size_t n);
 
-/* Ends a window. Returns 0, or the first error since it began: ENOMEM or a write error. */
+/* Ends a window. Returns 0, or the first error since its start: ENOMEM or a write error. */
 int deferred_end(struct deferred_writer *w);
 
 /* Calls visit(context, positions, n) with the positions of one part, relative to its start, in

@@ -9,7 +9,7 @@
 
 #include "os/memory.h"
 
-#define MANY      ((size_t)1 << 13) /* digests; it is faster to sort fewer than to partition them */
+#define MANY      ((size_t)1 << 13) /* digests; sorting fewer is faster than partitioning them */
 #define ALIGNMENT 8                 /* digests in a cache line; blocks begin a line */
 
 size_t digest_buffer_count(const struct digest_buffer *buffer)
@@ -36,9 +36,9 @@ static int grow(struct digest_buffer *buffer, size_t most, size_t more)
     return 0;
 }
 
-/* Partitions the digests after the sorted digests, in place. That is safe, because a block is
- * written only after as many digests have been read. Blocks begin a cache line, at `blocks`, so a
- * few sorted digests become new digests. */
+/* Partitions the digests after the sorted digests, in place. A block is written only after at least
+ * as many digests were read, so no unread digest is overwritten. Blocks are aligned to cache lines
+ * and begin at `blocks`, so the last few sorted digests may count as new digests. */
 static void start_blocks(struct digest_buffer *buffer, size_t blocks)
 {
     const size_t some = buffer->count - blocks;
@@ -114,7 +114,7 @@ void digest_buffer_free(struct digest_buffer *buffer)
     hugepages_free(buffer->values, buffer->room * sizeof *buffer->values);
 }
 
-/* ---- partitioning: stores that bypass the cache, and an index of each partition's blocks */
+/* ---- partitioning: non-temporal stores, and an index of each partition's blocks */
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -122,7 +122,7 @@ void digest_buffer_free(struct digest_buffer *buffer)
 
 #define CACHE_LINE  64
 #define BUFFER_SIZE (PARTITION_BUFFER * sizeof(uint64_t))
-#define AHEAD       4 /* how many blocks ahead a gather prefetches */
+#define AHEAD       4 /* blocks that a gather prefetches ahead */
 
 struct partitioner {
     uint64_t *buffers;  /* aligned to BUFFER_SIZE */
@@ -206,7 +206,7 @@ size_t partitioner_in_buffers(const struct partitioner *s)
 }
 
 /* MOVNTDQ bypasses the cache. An ordinary store would first read the line that it overwrites, and
- * displace lines of the buffers. */
+ * evict lines of the buffers. */
 static void copy_block(uint64_t *to, const uint64_t *from)
 {
 #ifdef __SSE2__
@@ -334,13 +334,13 @@ size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t firs
     return count;
 }
 
-/* ---- sorting: an in-place radix sort from the top, like American flag sort (McIlroy, Bostic,
- * McIlroy 1993). That follows each displaced value to its bucket, so each step waits for the last.
- * Here a loop exchanges the values of a bucket one after the other, and several exchanges overlap
- * (Skarupke 2016). */
+/* ---- sorting: an in-place radix sort from the most significant digit, like American flag sort
+ * (McIlroy, Bostic, McIlroy 1993). American flag sort follows each displaced value to its bucket,
+ * so each step depends on the step before. Here a loop swaps the values of one bucket in order, so
+ * that the processor overlaps several swaps (Skarupke 2016). */
 
 #define SMALL       32 /* up to this many values are sorted by insertion */
-#define DIGIT_MOST  8  /* bits: the 256 lines that are written take 16 KiB of the L1 cache */
+#define DIGIT_MOST  8  /* bits: lines of 2^8 buckets are written, 16 KiB of the L1 cache */
 #define BUCKET_MOST 12 /* stop splitting once buckets average at most this many values */
 #define BUCKETS     (1u << DIGIT_MOST)
 #define CACHED      4096 /* values that fit in an L1 cache of 32 KiB: reading them is cheap */
@@ -391,7 +391,7 @@ static unsigned bits_that_differ(const uint64_t *values, size_t n)
 /* Sorts values that differ only in their lowest `bits` bits. */
 static void radix_sort(uint64_t *values, size_t n, unsigned bits)
 {
-    if (n <= SMALL || bits == 0) { /* few, or all equal */
+    if (n <= SMALL || bits == 0) { /* few values, or all equal */
         insertion_sort(values, n);
         return;
     }
@@ -410,7 +410,8 @@ static void radix_sort(uint64_t *values, size_t n, unsigned bits)
         return;
     for (unsigned b = 0; b < buckets; b++) {
         size_t start = b == 0 ? 0 : end[b - 1], count = end[b] - start;
-        /* so that a bucket of one value, repeated many times, is not split bit by bit */
+        /* skips bits that all values share, so that one value repeated many times is not split bit
+         * by bit */
         radix_sort(values + start, count,
                    count > SMALL && count < CACHED ? bits_that_differ(values + start, count)
                                                    : shift);

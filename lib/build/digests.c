@@ -18,13 +18,13 @@
 #define CACHE_LINE  64
 #define SLICES_LOG  8                   /* threads count 2^8 slices of the range of digests */
 #define SAMPLE      64                  /* a sample has every 64th of these slices */
-#define GUESS_LEAST ((uint64_t)1 << 16) /* digests; counting fewer takes no time to speak of */
+#define GUESS_LEAST ((uint64_t)1 << 16) /* digests; counting fewer takes negligible time */
 
 /* A buffer that threads share. */
 struct shared_buffer {
     pthread_mutex_t lock; /* used if plan.shared */
     struct digest_buffer buffer;
-    uint8_t apart[CACHE_LINE]; /* no two locks share a cache line */
+    uint8_t apart[CACHE_LINE]; /* padding: no two locks share a cache line */
 };
 
 struct digests {
@@ -74,7 +74,7 @@ void digests_free(struct digests *d)
     free(d);
 }
 
-/* A spool that cannot be truncated is closed. The next run creates another. */
+/* If the spool cannot be truncated, closes it; the next run creates another. */
 void digests_reset(struct digests *d)
 {
     for (unsigned i = 0; i < d->count; i++)
@@ -153,9 +153,9 @@ static int add_to_buffer(struct digests *d, struct digest_buffer *buffer, const 
     return 0;
 }
 
-/* The number of the buffer that this thread used last, plus 1. A thread that stays with its buffer
- * keeps the buffers of its partitions in its cache. When threads shared them, adding by two threads
- * took three to five times as long as by one. */
+/* The number of the buffer that this thread used last, plus 1. A thread that keeps its buffer keeps
+ * the partition buffers in its cache. When two threads shared them, adding took three to five times
+ * as long as with one thread. */
 static _Thread_local unsigned favourite;
 
 static unsigned find_favourite(void)
@@ -166,8 +166,8 @@ static unsigned find_favourite(void)
     return favourite - 1;
 }
 
-/* Locks a buffer: the thread's favourite; if another thread holds that, a free buffer; if it is
- * full, an empty buffer, so that a thread that adds alone fills all buffers. */
+/* Locks a buffer: the thread's favourite. If another thread holds that, a free buffer. If it is
+ * full, an empty buffer, so that a single adding thread uses all buffers. */
 static struct shared_buffer *take_buffer(struct digests *d, size_t more)
 {
     const unsigned own = find_favourite() % d->count;
@@ -255,7 +255,7 @@ static size_t largest_partition(const struct digests *d)
     return largest;
 }
 
-/* Lists a buffer's sorted digests as a run. Its other digests stay in partitions. */
+/* Lists a buffer's sorted digests as a run. Its other digests remain in partitions. */
 static void list_buffer(struct digests *d, const struct digest_buffer *buffer)
 {
     if (digest_buffer_count(buffer) > buffer->sorted)

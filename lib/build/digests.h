@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Any number of digests in a fixed amount of memory. Each thread adds to a buffer of its own. A
- * full buffer is sorted, and its distinct digests go to a temporary file as a run. */
+ * Any number of digests in a fixed amount of memory. Each thread adds to its own buffer. A full
+ * buffer is sorted, and its distinct digests are written to a temporary file as a run. */
 #ifndef BLOOMFILE_BUILD_DIGESTS_H
 #define BLOOMFILE_BUILD_DIGESTS_H
 
@@ -19,7 +19,7 @@ struct digests_plan {
     bool shared;                      /* several threads add at the same time */
     unsigned threads;                 /* for sorting and counting */
     size_t room;                      /* as for reader_new() */
-    const char *folder;               /* as for spool_file(); the caller's */
+    const char *folder;               /* for spool_file(); not copied */
 };
 
 int digests_new(struct digests **out, const struct digests_plan *plan);
@@ -27,7 +27,8 @@ int digests_new(struct digests **out, const struct digests_plan *plan);
 /* Returns 0 or an error. After an error, all earlier digests are kept, and some of the new. */
 int digests_add(struct digests *d, const uint64_t *digests, size_t n);
 
-/* Returns all digests, sorted or partitioned, valid until the next add; or NULL for ENOMEM. */
+/* Returns all digests, sorted or partitioned, or NULL if memory runs out. Valid until the next
+ * add. */
 const struct runs *digests_runs(struct digests *d);
 
 /* The number of distinct digests. */
@@ -37,27 +38,27 @@ int digests_count(struct digests *d, uint64_t *count);
  * digests, assumes that all digests are distinct, and *certain is false. Otherwise counts. */
 int digests_guess(struct digests *d, uint64_t *count, bool *certain);
 
-/* Records the number of distinct digests, after digests_runs(), for a caller that has read all. */
+/* Records the number of distinct digests, found by a caller that has read all of digests_runs(). */
 void digests_are(struct digests *d, uint64_t distinct);
 
-/* Forgets all digests, and keeps the memory. */
+/* Drops all digests, but keeps the memory. */
 void digests_reset(struct digests *d);
 
 void digests_free(struct digests *d);
 
 /* ---- digests of a slice
  *
- * They lie in a small range, so their top bits are almost equal, and most partitions would stay
- * empty. While digests are collected, they are therefore spread over all 64-bit numbers, in the
- * same order and without loss: a slice of 1000 then builds in 5 ns a key instead of 22. */
+ * The digests of a slice lie in a small range: their top bits are nearly equal, and most partitions
+ * would be empty. So while they are collected, an order-preserving and reversible map spreads them
+ * over all 64-bit numbers. With it, one slice of 1000 builds in 5 ns a key instead of 22. */
 
 struct digest_range {
     uint64_t first, last; /* first and last digest of the slice */
     unsigned shift;       /* 0 for a whole filter, whose digests are not spread */
 };
 
-/* The range of a filter with this header. A block has many digests, so s.last - s.first is not 0,
- * for which the result of clz would be undefined. */
+/* The range of a filter with this header. s.last - s.first is not 0, for which clz is undefined,
+ * because even a single block has many digests. */
 static inline struct digest_range digest_range_of(const struct header *h)
 {
     struct digest_range s = { 0, UINT64_MAX, 0 };

@@ -2,9 +2,9 @@
  *
  * Removal and counting of repeated values.
  *
- * The sieve hashes each value to a slot. A value alone in its slot differs from every other value.
- * There are 8 to 16 slots a value, so among distinct values 1 - e^(-1/8) = 12% at most share a
- * slot. They are sieved again with another hash. When sieving stops helping, the rest is sorted.
+ * The sieve hashes each value to a slot. A value that is alone in its slot equals no other value.
+ * With 8 slots a value or more, at most 1 - e^(-1/8) = 12% of distinct values share a slot. Those
+ * are sieved again with another hash, until a round removes too few; the rest is sorted.
  *
  * If there are few suspects, a bitmap of them is faster: a value whose bit is clear equals no
  * suspect. The remaining values are sorted.
@@ -16,11 +16,11 @@
 #include "build/digest_buffer.h"
 
 #define SLOTS_LOG  3                        /* at least 2^3 slots a value */
-#define LOG_MOST   (8 * sizeof(size_t) - 1) /* so that a size_t holds the number of slots */
-#define FEW        64                       /* values that are sorted without a sieve */
+#define LOG_MOST   (8 * sizeof(size_t) - 1) /* the number of slots must fit in a size_t */
+#define FEW        64                       /* values; so few are sorted without a sieve */
 #define MULTIPLIER 0x9E3779B97F4A7C15u
 
-/* 64 slots: a bit each for a first value, and for a second. */
+/* 64 slots with two bits each: a value was hashed to it, a second value was. */
 struct slots {
     uint64_t once, twice;
 };
@@ -73,9 +73,9 @@ size_t distinct(uint64_t *values, size_t n, void *memory)
 
 /* ---- few suspects
  *
- * The memory of n values is 2 to 4 bytes each, so up to n / 64 to n / 32 values may be suspects.
- * The sieve is faster for more. A quarter of the memory is the list of suspects, a quarter the map,
- * and half the values found. */
+ * The memory for n values is 2 to 4 bytes each, which limits the suspects to n / 64 to n / 32. For
+ * more suspects the sieve is faster. A quarter of the memory holds the list of suspects, a quarter
+ * the map, and half of it the values found. */
 
 #define SUSPECTS 128 /* bytes of memory for each suspect */
 #define MAP_LOG  8   /* at least 2^8 bits for each suspect: a quarter of its memory */

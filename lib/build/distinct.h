@@ -9,8 +9,9 @@
 /* Bytes of memory that distinct() needs for n values. */
 size_t distinct_memory(size_t n);
 
-/* Drops repeated values among n values. Returns the number of remaining values, which are in any
- * order. Tuned for hashes that fit in the cache; other values only take longer. */
+/* Drops repeated values among n values. Returns the number of remaining values, which are in no
+ * particular order. Tuned for hashes in an array that fits in the cache; otherwise it is only
+ * slower. */
 size_t distinct(uint64_t *values, size_t n, void *memory);
 
 /* Counts the repeated values among n values. The memory must begin with `count` suspects, at most

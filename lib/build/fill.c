@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The construction of a body from digests. The threads of a team take its parts one after the
- * other. The checksums of the pages are combined in order at the end. */
+ * Making a body from digests. Several threads take its parts from a shared counter. The checksums
+ * of the pages are combined in order at the end. */
 #include "build/fill.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@
 
 #define SLICES_LOG 6 /* threads that defer positions take 2^6 slices of the range of digests */
 
-/* On ext4 (Linux 6.16) and XFS the page cache makes a folio as large as the aligned write that
- * fills it. Folios of 2 MiB are mapped as huge pages: a page fault takes 22 ns a page, after writes
- * of 256 KiB off that alignment 162 (bench/results/verify.md). */
+/* On ext4 (Linux 6.16) and XFS the page cache allocates a folio as large as the aligned write that
+ * fills it, and maps folios of 2 MiB as huge pages. Faulting in such a file takes 22 ns a page;
+ * after writes of 256 KiB that are not so aligned, 162 ns (bench/results/verify.md). */
 #define WRITE_BEST ((size_t)2 << 20)
 
 struct fill {
@@ -34,7 +34,7 @@ struct fill {
     const struct runs *runs;
     const struct kernel *kernel;
     struct geometry g;
-    uint64_t units; /* units of the whole filter, of which the body may be a slice */
+    uint64_t units; /* units of the whole filter, even if the body is a slice */
     struct digest_range spread;
     struct parts parts;
     uint8_t *body;
@@ -43,9 +43,9 @@ struct fill {
     bool gathers;               /* parts are gathered, to write WRITE_BEST bytes in one call */
     uint64_t step;              /* consecutive parts that a thread takes in one step */
     struct deferred *deferred;  /* NULL if each part reads the digests */
-    uint64_t begin, end;        /* the parts of the window, or all parts: up to end - 1 */
-    atomic_uint_least64_t next; /* the next part; while deferring, the next slice of the digests */
-    bool each_once;             /* digests must be distinct, to be counted or for counters */
+    uint64_t begin, end;        /* parts of the window, or all parts: begin to end - 1 */
+    atomic_uint_least64_t next; /* next part to make, or next slice of digests to defer */
+    bool each_once;             /* digests must be distinct, for their count or for counters */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* sum of the digests read from a file */
     atomic_int error;
@@ -57,17 +57,17 @@ struct worker {
     struct reader *reader;
     struct solver *solver; /* for layouts that are solved */
     uint32_t *positions;   /* room for positions read back */
-    uint64_t *own;         /* for a slice: room for digests that are not spread */
+    uint64_t *own;         /* for a slice: room for digests mapped back to their own range */
     struct deferred_writer *writer;
-    uint8_t *room;        /* gathered parts, then the part; NULL if parts are made in place */
+    uint8_t *room;        /* gathered parts, then the current part; NULL: parts are made in place */
     size_t gathered;      /* bytes of parts at `room` that are not yet written */
     uint64_t at;          /* the offset of these bytes in the file */
     uint8_t *bytes;       /* the part */
-    uint64_t first, last; /* units of the part, up to last - 1 */
+    uint64_t first, last; /* units of the part: first to last - 1 */
     uint64_t added;       /* digests added; distinct digests if they must be distinct */
-    int memory_error;     /* ENOMEM if there is not enough memory for the part's digests */
-    bool sieve;           /* too many digests of this part set no bit... */
-    bool many_repeat;     /* ...because many are repeated, which is likely in all parts */
+    int memory_error;     /* ENOMEM if the part's digests do not fit in memory */
+    bool sieve;           /* sieve before adding: too many digests of the part set no bit... */
+    bool many_repeat;     /* ...because many are repeated, probably in all parts */
     struct kernel_tally tally;
 };
 
@@ -78,9 +78,9 @@ static void add_piece(struct worker *w, const struct reader_piece *piece, struct
                         idle);
 }
 
-/* Adds all digests, and then counts the repeated digests among those that set no bit. Unless these
- * are many, that costs less than a sieve before the adds: building from 10^7 distinct digests takes
- * 6.1 ns a key, with a sieve 8.0. */
+/* Adds all digests, then counts repeated digests among those that set no bit: only they can be
+ * repeated. If they are few, this is cheaper than a sieve before the adds: building from 10^7
+ * distinct digests takes 6.1 ns a key, with a sieve 8.0. */
 static void add_and_count(struct worker *w, struct reader_piece *piece)
 {
     struct kernel_idle idle = { .digests = piece->memory, .most = distinct_suspects(piece->n) };
@@ -94,7 +94,7 @@ static void add_and_count(struct worker *w, struct reader_piece *piece)
     w->added -= repeated;
 }
 
-/* Computes the digests of a slice from the numbers to which they were spread. */
+/* Maps the spread digests of a slice back to their own range (digests.h). */
 static void gather_own(const struct worker *w, struct reader_piece *piece)
 {
     uint64_t *to = piece->own != NULL ? piece->own : w->own;
@@ -163,7 +163,7 @@ static int add_positions(struct worker *w, uint64_t number)
     return deferred_read(f->deferred, (size_t)(number - f->begin), w->positions, put, w);
 }
 
-/* Collects the keys of the part, then solves its pages. */
+/* Collects the digests of the part, then solves its pages. */
 static int solve_keys(struct worker *w, uint64_t start, size_t size)
 {
     w->memory_error = 0;

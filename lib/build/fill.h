@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The division of a body into parts that fit in memory, and the construction of each part.
+ * Dividing a body into parts that fit in memory, and making each part.
  *
  * A part of a blocked or ribbon body belongs to a range of digests. Positions in classic and
  * counting bodies lie anywhere, so each part needs a pass over all digests. If that takes too many
@@ -22,7 +22,7 @@ struct fill_plan {
 };
 
 struct parts {
-    unsigned threads; /* at most as many as have work */
+    unsigned threads; /* not more than there is work for */
     size_t room;      /* for each thread, as for reader_new() */
     uint64_t count;
     size_t size;     /* bytes of each part but the last; whole pages */
@@ -38,10 +38,10 @@ struct parts parts_plan(const struct header *h, uint64_t digests, const struct f
 /* ---- construction: one thread makes a part, counts its bits, computes its checksums and writes
  * it, while it is in the cache */
 
-/* Makes the body of *h (as image_describe() leaves it) and the CRC-32 of its pages in `table`.
- * Fills in h->record as of a sealed image, except for n, and sets *n to the number of distinct
- * digests. The body goes to `body`; if that is NULL, to the file, at h->body_offset. Returns 0,
- * ENOMEM, or an error of reading the runs or of writing. */
+/* Makes the body of *h, which image_describe() has completed, and stores the CRC-32 of its pages in
+ * `table`. Fills in h->record for a sealed image, except for n, and sets *n to the number of
+ * distinct digests. Writes the body to `body` or, if that is NULL, to the file at h->body_offset.
+ * Returns 0, ENOMEM, or an error of reading the runs or of writing. */
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
               uint8_t *body, int fd, uint8_t *table, uint64_t *n);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The plan of a body's parts: their size and number, by the layout, the memory and the threads. */
+ * The plan of a body's parts: their size and number, from the layout, the memory and the number of
+ * threads. */
 #include "build/fill.h"
 
 #include "build/deferred.h"
@@ -12,13 +13,12 @@
 #define PART_BEST   ((size_t)1 << 18) /* bytes; such a part stays in the L2 cache */
 #define PART_LEAST  ((size_t)1 << 15)
 #define PART_SOLVED ((size_t)1 << 16) /* bytes; the digests of such a part stay in the L2 cache */
-#define TURNS       8 /* parts of each thread at least, so that no thread waits long for the last */
-#define PART_MOST                                                                                  \
-    (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
-#define BODY_SHARE  ((uint64_t)1 << 20)            /* bytes of body; less is not worth a thread */
-#define BUFFER_BEST ((size_t)4096)                 /* smaller writes are slower */
-#define WINDOW_MOST 2048 /* parts of a window, whose buffers' last lines fit in a cache */
-#define ASIDE_EACH  16   /* bytes of positions that a digest adds to one window, at most */
+#define TURNS       8 /* fewest parts for each thread, so that all threads finish nearly together */
+#define PART_MOST   (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* fits 32 bits */
+#define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; less does not pay for a thread */
+#define BUFFER_BEST ((size_t)4096)      /* smaller writes are slower */
+#define WINDOW_MOST 2048 /* parts of a window: a line of each buffer stays in a cache */
+#define ASIDE_EACH  16   /* most bytes of positions that a digest adds to one window */
 
 static uint64_t divided_up(uint64_t a, uint64_t b)
 {
@@ -38,9 +38,9 @@ static uint64_t memory_each(const struct fill_plan *plan, unsigned threads)
     return (plan->part + (uint64_t)plan->room * READER_EACH) * all / threads;
 }
 
-/* Plans one part for each thread. If memory is too short for that, one thread makes larger parts
- * alone: several threads would have less memory each, so parts would be smaller, and each part
- * needs a pass over all digests. */
+/* Plans one part for each thread. If memory is too small for that, plans a single thread with
+ * larger parts, because each part needs a pass over all digests, and several threads would need
+ * more and smaller parts. */
 static void plan_passes(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
                         bool in_place)
 {
@@ -58,8 +58,9 @@ static uint64_t windows_of(const struct parts *p)
     return divided_up(p->count, p->window);
 }
 
-/* Plans at least `least` windows for that many threads. Parts are as small as PART_BEST, unless the
- * window would then have too many for good buffers. Returns false if memory is too short. */
+/* Plans at least `least` windows for that many threads. Parts have PART_BEST bytes, or more if a
+ * window would otherwise have more parts than efficient buffers. Returns false if memory is too
+ * small. */
 static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads, uint64_t least)
 {
@@ -83,8 +84,9 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     return true;
 }
 
-/* Defers positions if that is cheaper than passes. Deferring writes and reads about as many bytes
- * as k passes read. Several threads must not need more windows than one thread. */
+/* Defers positions if that is cheaper than passes over the digests. Deferring writes and reads
+ * about as many bytes as k passes read. Several threads must not need more windows than one thread
+ * would. */
 static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads)
 {
@@ -99,8 +101,8 @@ static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_
     *p = shared && windows_of(&several) <= windows ? several : one;
 }
 
-/* Lowers the number of threads until each has memory to solve a page. Returns the size of parts: as
- * many pages as a thread has memory for, up to `best` bytes. */
+/* Reduces the number of threads until each has enough memory to solve a page. Returns the size of
+ * parts: as many pages as fit in a thread's memory, up to `best` bytes. */
 static size_t plan_solved(struct parts *p, uint64_t keys, const struct fill_plan *plan, size_t best)
 {
     const uint64_t reading = (uint64_t)plan->room * READER_EACH;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sorted runs of digests, and reading of runs and partitions by range. Interpolation finds a
- * digest's place in a run. */
+ * Sorted runs of digests, and reading runs and partitions by range. Interpolation search finds the
+ * place of a digest in a run. */
 #include "build/runs.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "format/probe.h"
 #include "os/file.h"
 
-#define NEAR 512u /* digests, a page, that one read loads to find a digest among them */
+#define NEAR 512u /* digests (a page) that one read loads at the end of a search */
 
 int runs_reserve(struct runs *runs, size_t count)
 {
@@ -37,8 +37,8 @@ static int load_run(const struct runs *runs, const struct run *run, uint64_t at,
     return 0;
 }
 
-/* Narrows [*low, *high) to at most NEAR digests around the place of a digest: by growing steps from
- * the place that an even spread predicts, then by bisection. */
+/* Narrows [*low, *high) to at most NEAR digests around the place of a digest: first by growing
+ * steps from the place expected for uniform digests, then by bisection. */
 static int approach(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t *low,
                     uint64_t *high)
 {
@@ -60,8 +60,8 @@ static int approach(const struct runs *runs, const struct run *run, uint64_t dig
     return 0;
 }
 
-/* Finds the first place in [low, high) whose digest is not below `digest`, or `high`. Places
- * outside must be too low or too high. Returns 0 or a read error. */
+/* Sets *place to the first place in [low, high) whose digest is not below `digest`, or to `high`.
+ * The place must not be outside this range. Returns 0 or a read error. */
 static int seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
                 uint64_t high, uint64_t *place)
 {
@@ -82,7 +82,7 @@ static int seek(const struct runs *runs, const struct run *run, uint64_t digest,
     return 0;
 }
 
-/* Finds the first place whose digest is above `digest`. */
+/* Like seek(), for the first digest above `digest`. */
 static int seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
                       uint64_t high, uint64_t *place)
 {
@@ -92,7 +92,7 @@ static int seek_above(const struct runs *runs, const struct run *run, uint64_t d
 
 /* ---- pieces: the digests of a small range, loaded from each run and partition */
 
-#define AT_ONCE ((size_t)1 << 15) /* digests that small partitions are combined to, at most */
+#define AT_ONCE ((size_t)1 << 15) /* most digests of a piece that combines small partitions */
 
 /* The unread digests of a run are [next, stop), of which [next, end) belong to the next piece. */
 struct stretch {
@@ -108,8 +108,8 @@ struct reader {
     uint64_t sum;
 };
 
-/* The room for a piece: not more than is useful, and at least two digests of each run, so that
- * equal digests of all runs fit. */
+/* The room for a piece: no more than there are digests, and at least two digests of each run, so
+ * that equal digests of all runs fit. */
 static size_t room_for(const struct runs *runs, size_t room)
 {
     const uint64_t enough = 2 * (runs->held + runs->count) + 2;
@@ -182,8 +182,8 @@ static int reach(struct reader *r, uint64_t last, uint64_t *n)
     return 0;
 }
 
-/* Lowers *last until the `left` unread digests up to it are at most `room`. *n is their number. The
- * first guess assumes an even spread, and fills 7/8 of the room. */
+/* Lowers *last until at most `room` of the `left` unread digests are up to it, and sets *n to their
+ * number. The first guess assumes uniform digests, and aims at 7/8 of the room. */
 static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, size_t room,
                      uint64_t *n)
 {
@@ -197,7 +197,7 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
             return error;
         }
         if (width == 0)
-            return EIO; /* more equal digests than runs: the file was changed */
+            return EIO; /* a run has no equal digests, so the file was changed */
     }
 }
 
@@ -229,8 +229,9 @@ static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t 
     return n;
 }
 
-/* Lowers *last until the digests up to it fit in a piece. *n is their number in runs, *partitioned
- * the most in partitions. `left` is the number of unread digests up to the old *last. */
+/* Lowers *last until the digests up to it fit in a piece. Sets *n to their number in runs, and
+ * *partitioned to the upper bound of their number in partitions. `left` is the number of unread
+ * digests up to the old *last. */
 static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, uint64_t *n,
                       size_t *partitioned)
 {
@@ -243,7 +244,7 @@ static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t
     return error != 0 ? error : reach_far(r, first, last, left, r->room - *partitioned, n);
 }
 
-/* Returns the only run with digests between `next` and `end`, or NULL if several have digests. */
+/* Returns the only run that has digests between `next` and `end`, or NULL if several have. */
 static const struct run *only_source(const struct reader *r, const struct stretch **stretch)
 {
     const struct run *only = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sorted runs of digests, in memory or in a file, and partitions, read as one sequence. Runs have
- * no index: digests are hashes and spread evenly, so a few reads near the expected place find a
- * digest. An uneven spread only costs more reads. */
+ * no index: digests are hashes, so they are uniform, and a few reads near the expected place find a
+ * digest. Non-uniform digests only cost more reads. */
 #ifndef BLOOMFILE_BUILD_RUNS_H
 #define BLOOMFILE_BUILD_RUNS_H
 
@@ -12,25 +12,25 @@
 #define RUNS_BUFFERS_MOST 16
 
 struct run {
-    const uint64_t *values; /* if NULL, they are in the file, from `offset` on */
+    const uint64_t *values; /* NULL: they are in the file, at `offset` */
     uint64_t offset;
-    uint64_t count; /* above 0; the values are ascending and distinct */
+    uint64_t count; /* number of values, above 0; they are ascending and distinct */
     uint64_t least, greatest;
 };
 
 struct runs {
-    uint64_t held; /* digests, including repeated digests */
+    uint64_t held; /* number of digests, including repeated digests */
     struct run *list;
     size_t count, room;
     int fd;       /* the file */
     uint64_t sum; /* sum of all digests in the file, modulo 2^64 */
     const struct partitioner *partitioned[RUNS_BUFFERS_MOST];
     unsigned buffers; /* length of `partitioned` */
-    uint64_t keys;    /* number of distinct digests, if... */
-    bool counted;     /* ...it is known */
+    uint64_t keys;    /* number of distinct digests... */
+    bool counted;     /* ...if it is known */
 };
 
-/* Whether it is known that no digest is repeated. */
+/* Returns whether it is known that no digest is repeated. */
 static inline bool runs_are_distinct(const struct runs *runs)
 {
     return runs->counted && runs->keys == runs->held;
@@ -58,7 +58,7 @@ size_t reader_most(const struct reader *r);
 struct reader_piece {
     const uint64_t *digests;
     size_t n;
-    uint64_t *own; /* `digests`, but writable, if some may be repeated; NULL if they are distinct */
+    uint64_t *own; /* `digests`, writable, if some may be repeated; NULL: all are distinct */
     void *memory;  /* memory for distinct() */
 };
 
@@ -71,8 +71,8 @@ typedef void reader_visit(void *context, struct reader_piece *piece);
 int reader_read(struct reader *reader, uint64_t first, uint64_t last, reader_visit *visit,
                 void *context);
 
-/* The sum of the digests read from the file so far. If all have been read and the sum differs from
- * runs->sum, digests were lost: a write error may surface only after the write. */
+/* Returns the sum of the digests read from the file so far. If all are read and the sum is not
+ * runs->sum, the file lost digests: the kernel may report a write error only later. */
 uint64_t reader_sum(const struct reader *reader);
 
 void reader_free(struct reader *reader);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A part of a ribbon body, solved page by page. Digests are sorted by page, because a page is
+ * Solving a part of a ribbon body, page by page. Digests are sorted by page, because a page is
  * solved from all its digests together. */
 #include "build/solver.h"
 
@@ -14,13 +14,14 @@ struct solver {
     const struct kernel *kernel;
     uint64_t first, lines;
     uint64_t *counts;  /* number of digests of each page */
-    uint64_t *digests; /* the digests that are kept */
+    uint64_t *digests; /* the digests that are kept, unsorted */
     size_t n, room;
     uint64_t *sorted; /* the same digests, sorted by page */
     size_t sorted_room;
     size_t *ends; /* the end of each page's digests in `sorted` */
     struct ribbon_solve_memory *page;
-    void *memory; /* memory of `page`, from calloc(): few keys do not touch all of it */
+    void *memory; /* memory of `page`, from calloc(), so that pages of it that are never used are
+                     not allocated */
     size_t pages;
 };
 
@@ -90,7 +91,8 @@ static size_t page_of(const struct solver *s, uint64_t digest)
     return (size_t)(probe_reduce(digest, s->lines) / RIBBON_LINES - s->first);
 }
 
-/* Keeps at most RIBBON_KEYS digests of a page, and counts the rest: such a page is not solved. */
+/* Keeps at most RIBBON_KEYS digests of a page, and only counts more: such a page is not
+ * solvable. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n)
 {
     const int error = make_room_for_keys(s, n);
@@ -106,7 +108,8 @@ static size_t kept(const struct solver *s, size_t page)
     return s->counts[page] < RIBBON_KEYS ? (size_t)s->counts[page] : RIBBON_KEYS;
 }
 
-/* Has room for one digest more, so that the empty list of a page without keys has an address. */
+/* Allocates one digest more than needed, so that the empty list of a page without keys is not
+ * NULL. */
 static int make_sorted_room(struct solver *s)
 {
     if (s->n < s->sorted_room)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A part of a ribbon body: its digests, and the pages solved from them. */
+ * Solving a part of a ribbon body: collecting its digests, then computing its pages. */
 #ifndef BLOOMFILE_SOLVER_H
 #define BLOOMFILE_SOLVER_H
 
@@ -7,7 +7,7 @@
 
 struct solver;
 
-/* The memory of a thread in bytes, with a part of `pages` pages, if each page has `keys` keys. */
+/* Bytes of memory that a thread needs for a part of `pages` pages with `keys` keys each. */
 uint64_t solver_needs(uint64_t keys, size_t pages);
 
 /* Makes a solver for parts of up to `pages` pages. Returns 0 or ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * New filters from existing filters, piece by piece. Each source is copied from its mapping,
- * checked and folded into a piece of the result. A full piece is counted and written. */
+ * Making filters from existing filters, piece by piece. Each source is copied from its mapping,
+ * checked, and folded into a piece of the result. A complete piece is counted and written. */
 #include "combine/combine.h"
 
 #include <bloomfile_inspect.h>
@@ -19,10 +19,11 @@
 #include "live/sync.h"
 #include "os/host.h"
 
-#define PIECE SOURCE_STRETCH /* bytes of the result, in the cache */
+#define PIECE SOURCE_STRETCH /* bytes of a piece of the result, which stays in the cache */
 
-/* Folds the source of the next `units` units of the result into `to`. It copies one page at a time,
- * which stays in the L1 cache: copying stretches of 64 KiB took six times as long. */
+/* Folds the part of the source that makes the next `units` units of the result into `to`. Copies
+ * one page at a time, which stays in the L1 cache: with copies of 64 KiB it took six times as
+ * long. */
 static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, uint64_t units)
 {
     _Alignas(PROBE_BLOCK_BYTES) uint8_t page[CHECKSUM_PAGE];
@@ -35,7 +36,7 @@ static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, 
     }
 }
 
-/* Folds the first source of a union, or copies it to the piece directly if the factor is 1. */
+/* Folds the first source of a union or, if the factor is 1, copies it directly to the piece. */
 static void begin_piece(struct combine_part *part, uint32_t layout, uint8_t *piece, uint64_t units)
 {
     const size_t used = (size_t)geometry_bytes_of(layout, units);
@@ -94,7 +95,8 @@ int combine_add(struct combination *c, const bloomfile_filter *f, uint64_t facto
     return source_start(&part->source, f);
 }
 
-/* Whether a live source gained keys while it was read. They may be in the body, but not in n. */
+/* Returns whether a live source gained keys while it was read, which may be in the body but are not
+ * in n. */
 static bool keys_were_added(const struct combination *c)
 {
     uint64_t keys = 0;
@@ -176,12 +178,12 @@ int combine_compatible(const struct header *x, const struct header *y)
     return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
 }
 
-/* ---- rescue: the body is copied unchanged, and the record has its actual counts */
+/* ---- rescue: copies the body unchanged, and records its actual counts */
 
-/* The bytes of a boot identity that differs from every boot's, which makes the file unclean. */
+/* Fills a boot_id that equals no real boot_id, and so marks the file as unclean. */
 #define NO_BOOT 0xFF
 
-/* doubtful: the kernel may have dropped pages, so the source is not checked. */
+/* doubtful: the kernel may have dropped dirty pages, so the source is not checked. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
     uint8_t *stretch = malloc(SOURCE_STRETCH);
@@ -194,7 +196,7 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     free(stretch);
     if (error == 0 && !doubtful)
         error = source_verdict(s);
-    h->record.ones = s->tally.ones; /* not the recorded number: bits may be lost */
+    h->record.ones = s->tally.ones; /* as counted, not as recorded: bits may be lost */
     h->record.overflow = s->tally.overflow;
     return error != 0 ? error : new_image_finish(r, h);
 }
@@ -240,7 +242,7 @@ static int find_target(const char *path, struct stat *status, bool *exists)
     return *exists || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
 }
 
-/* Fails if the path of a source leads to the file that is to be replaced, and did not when the
+/* Fails if the path of a source leads to the file to be replaced, but led to another file when the
  * source was opened. */
 static int check_path_of_source(const bloomfile_filter *f, const struct stat *old)
 {
@@ -271,12 +273,12 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
 
 /* ---- sources: reading */
 
-/* Loads the header with the record in force, and adds the counts of this process since then. Sets
- * *others if another writer may have counted more. */
+/* Loads the header with the record in force, plus the counts of this process since then. Sets
+ * *others if another writer may have uncommitted counts. */
 static int load_counted(const bloomfile_filter *f, struct header *h, bool *others)
 {
     const int error = live_header_now(f, h);
-    /* A child of fork() may not have joined yet. Then it is not among record.writers. */
+    /* A child of fork() that has not joined yet is not counted in record.writers. */
     const uint32_t own = handle_is_writing(f) && atomic_load(&f->live->session->joined);
     *others = h->record.writers > own;
     return error;
@@ -303,7 +305,7 @@ int source_start(struct source *s, const bloomfile_filter *f)
     struct header then;
     bool others;
     s->counted = load_counted(f, &then, &others) == 0;
-    /* An unclean file may have lost bits. It stays unclean until a writer joins. */
+    /* An unclean file may have lost bits. It is unclean until a writer joins. */
     if (f->live->accept_unclean)
         s->counted = s->counted && join_check_clean(f->live->fd, &then, false) == 0;
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
@@ -343,9 +345,9 @@ void source_stretch(struct source *s, uint8_t *to, size_t size)
     s->at += size;
 }
 
-/* Whether the body lacks bits that writers have set. If no writer had the file open and the record
- * is still the same, the counts must be equal. Otherwise writers may have set more bits while it
- * was read, or removed keys from a counting filter. */
+/* Returns whether the body lacks bits that writers have set. If no writer had the file open and the
+ * record has not changed, the counts must be equal. Otherwise writers may have set more bits during
+ * the read, or removed keys from a counting filter. */
 static bool lost_bits(const struct source *s)
 {
     struct header now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * New files from the bodies of existing filters, folded and combined piece by piece
+ * Making a filter from the bodies of existing filters, folded and combined piece by piece
  * (doc/format/operations.md 1 to 3). */
 #ifndef BLOOMFILE_COMBINE_COMBINE_H
 #define BLOOMFILE_COMBINE_COMBINE_H
@@ -12,14 +12,14 @@
 
 /* ---- a live copy of a live image in any state */
 
-/* bloomfile_rescue() of one file. series: the identity of the series of the copy, or 0. succeeded:
- * whether the copy is a layer with a successor. */
+/* bloomfile_rescue() for a single file. series: the copy's series identity, or 0. succeeded:
+ * whether the copy is a layer that has a successor. */
 int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded);
 
 /* ---- sources: filters from which a new file is made
  *
- * The body is read once, in order, into the caller's buffer, and checked and used there, because
- * the file may change at any moment. */
+ * The body is read once, in order, into the caller's buffer. It is checked and used there, because
+ * the file may change at any time. */
 
 #define SOURCE_STRETCH ((size_t)256 << 10) /* bytes of a stretch: whole pages, in the cache */
 
@@ -41,14 +41,15 @@ struct source {
 };
 
 /* Records the only file that the result may replace: the file of bloomfile_replace_only() if a
- * source has one, otherwise the file that is now at the destination, if any. Returns
- * BLOOMFILE_EREPLACED if the path of a source leads to that file, but the source has an older file
- * open: the result would lack the keys of the new file. */
+ * source has one, otherwise the file at the destination now, if any. Returns BLOOMFILE_EREPLACED if
+ * the path of a source leads to that file but the source has an older file open: the result would
+ * lack the keys of the new file. */
 int source_destination(struct destination *to, const bloomfile_filter *const *sources,
                        size_t count);
 
-/* Makes the header of a file with the same keys and size: the static part, and the record's state,
- * n and flags. If the record cannot be read, returns an error, and these are those of the opening.
+/* Makes the header of a file with the same keys and size: the static part, and state, n and flags
+ * of the record. If the record cannot be read, returns an error, and uses the record from the
+ * opening.
  */
 int source_describe(const bloomfile_filter *f, struct header *h);
 
@@ -66,8 +67,8 @@ void source_stretch(struct source *s, uint8_t *to, size_t size);
 /* The sticky error of the source, or 0. After an error its bytes are unreliable. */
 int source_status(const struct source *s);
 
-/* Checks a source after all bytes that m uses are read: whether they were good all the time, and,
- * as far as that is known, whether a live source has the bits that its writers have set. Returns 0,
+/* Checks a source after all bytes that m uses were read: that they were good throughout and, as far
+ * as counts are known, that a live source has all bits that its writers set. Returns 0,
  * BLOOMFILE_EPAGE, _EBODY, _ECHANGED, _EPOISONED, or an error of msync. */
 int source_verdict(struct source *s);
 
@@ -86,19 +87,21 @@ struct combination {
     struct combine_part *parts;
     size_t count; /* number of parts; 1 for a copy */
     bool intersect;
-    bool keys_told; /* the caller gave n, which keys added during the call do not change */
-    /* Called when body and counts of h.record are final. May change n and flags, or fail. */
+    bool keys_told; /* the caller gave n; keys added during the call do not change it */
+    /* Called once the body and the counts of h.record are final. May change n and flags, or
+     * fail. */
     int (*settle)(struct combination *c, const struct kernel_tally *tally);
     double max_fpr; /* for `settle` */
 };
 
-/* A `settle`: estimates n if writers of a live source have not committed their counts. */
+/* A `settle` function: estimates n if writers of a live source have not committed their counts. */
 int combine_estimate(struct combination *c, const struct kernel_tally *tally);
 
 /* Makes a sealed copy of one image. *h must be the result of source_describe(). */
 int combine_copy(struct header *h, const bloomfile_filter *f, struct destination to);
 
-/* Whether a digest has the same positions in both filters. Returns 0 or a BLOOMFILE_EDIFFERENT*. */
+/* Checks that a digest has the same positions in both filters. Returns 0 or a
+ * BLOOMFILE_EDIFFERENT*. */
 int combine_compatible(const struct header *x, const struct header *y);
 
 /* Adds a part and starts reading its source. Returns 0, or an error of source_start(). */

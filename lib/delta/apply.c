@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Application of a patch. Threads take its content in order: stretches of unchanged pages, and
- * parts. A thread copies a stretch of the base, checks it, changes the copy, and writes it with its
- * page checksums, which include the body_crc that the patch names. When all threads are done, that
- * body_crc is compared with the actual CRC.
+ * Applying a patch. Threads take its content in order: runs of unchanged pages, and parts. A thread
+ * copies a stretch of the base, checks it, changes the copy, and writes it with its page checksums,
+ * which include the body_crc that the patch names. At the end that body_crc is compared with the
+ * actual CRC.
  */
 #include "delta/patch.h"
 
@@ -37,24 +37,24 @@ struct apply_work {
     int fd;
     uint64_t at;                 /* offset of the result in the file */
     uint32_t features;           /* features that the patch must have */
-    const struct header *before; /* for a series: the layer before this, in the result */
+    const struct header *before; /* for a series: header of the previous layer of the result */
     pthread_mutex_t lock;        /* protects the members below */
     struct input *in;
-    uint64_t page, unchanged; /* the next page; the number of unchanged pages from there on */
-    bool in_part;             /* whether a part follows them, or another number of pages */
+    uint64_t page, unchanged; /* the next page; the number of unchanged pages from it on */
+    bool in_part; /* a part follows these pages; otherwise the next number of unchanged pages */
     bool ended;
     int error;
     struct body_check check; /* check of the base */
     struct body_pass pass;   /* checksums and counts of the result */
 };
 
-/* The pages that a thread has taken. */
+/* The pages that a thread takes at a time. */
 struct share {
     uint64_t page, count;
-    struct part part; /* without units if nothing changes */
+    struct part part; /* has no units if nothing changes */
     uint8_t *strings; /* room for the strings of a part */
     size_t size;
-    uint32_t crc_so_far, crc; /* CRC of the part's head; CRC that the patch has for the part */
+    uint32_t crc_so_far, crc; /* CRC of the part's head; the part's CRC in the patch */
 };
 
 /* The memory of a thread. */
@@ -253,7 +253,7 @@ static void work(void *context)
 
 /* ---- the whole */
 
-/* Whether the body fits the header, by the same checks as bloomfile_verify(). */
+/* Returns whether the body agrees with the header, as bloomfile_verify() checks it. */
 static bool result_is_whole(const struct apply_work *w)
 {
     const struct record *r = &w->result.record;
@@ -288,7 +288,7 @@ static bool same_shape(const struct header *a, const struct header *b)
            header_same_place(a, b);
 }
 
-/* Whether the result has the same place in its series as the base. */
+/* Returns whether the result is the same layer of its series as the base. */
 static bool has_its_place(const struct apply_work *w, const struct header *base)
 {
     const struct header *h = &w->result;
@@ -330,7 +330,7 @@ struct apply_target {
     struct header before; /* for a series: the layer made last */
 };
 
-/* Begins to write, once the first base is known to be the right filter. */
+/* Creates the file, once the first base is known to be the right filter. */
 static int begin_target(struct apply_target *t)
 {
     if (t->publication != NULL)

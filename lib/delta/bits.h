@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Codes of few bits for numbers, packed from the lowest bit of a byte on (doc/format/patches.md 4).
+ * Variable-length bit codes of numbers, packed from the lowest bit of each byte
+ * (doc/format/patches.md 4).
  *
  * A Rice code of parameter k has the upper bits of a number in unary, as zeros before a 1, and then
  * its lowest k bits. A truncated code of a number below `size` has floor(log2(size)) or 1 bit more.
@@ -14,7 +15,7 @@
 
 #define BITS_SLACK      8u  /* bytes after a string that the reader may load */
 #define BITS_PARAMETER  56u /* the greatest parameter of a Rice code */
-#define BITS_AT_ONCE    57u /* bits that one load shows, for up to 7 belong to earlier codes */
+#define BITS_AT_ONCE    57u /* bits that one load of 64 provides: up to 7 belong to earlier codes */
 #define BITS_VALUE_MOST 62u /* bits of a number */
 
 /* The best parameter of a Rice code for n numbers with that sum (patches.md 4). */
@@ -27,8 +28,8 @@ static inline unsigned bits_parameter(uint64_t sum, uint64_t n)
     return (n << (k + 1)) > twice ? k - 1 : k;
 }
 
-/* Returns the bits of the truncated code of a number below `size`. Numbers from *short_ones on have
- * one bit more. */
+/* Returns the length in bits of the truncated code of a number below `size`. Numbers from
+ * *short_ones on take one bit more. */
 static inline unsigned bits_truncated(unsigned size, unsigned *short_ones)
 {
     const unsigned bits = 31 - (unsigned)__builtin_clz(size);
@@ -38,7 +39,7 @@ static inline unsigned bits_truncated(unsigned size, unsigned *short_ones)
 
 /* ---- writing */
 
-/* There must be room for the string and BITS_SLACK bytes more. */
+/* A bit writer. Its buffer needs room for the string and BITS_SLACK more bytes. */
 struct bits_writer {
     uint8_t *at;
     uint64_t held;
@@ -95,7 +96,7 @@ static inline uint8_t *bits_end(struct bits_writer *w)
     return w->at;
 }
 
-/* ---- reading: after an invalid code, `wrong` is set, and every function returns 0 */
+/* ---- reading: an invalid code sets `wrong`, and every function then returns 0 */
 
 struct bits_reader {
     const uint8_t *bytes;
@@ -145,7 +146,7 @@ static inline uint64_t bits_get_rice(struct bits_reader *r, unsigned k)
 {
     const uint64_t next = bits_look(r) | 1ull << (BITS_AT_ONCE - 1);
     const unsigned size = (unsigned)__builtin_ctzll(next) + 1 + k;
-    if (size < BITS_AT_ONCE && r->end - r->at >= size) { /* nearly always: one load has the code */
+    if (size < BITS_AT_ONCE && r->end - r->at >= size) { /* nearly always: one load has it all */
         r->at += size;
         return (uint64_t)(size - 1 - k) << k | (next >> (size - k) & ((1ull << k) - 1));
     }
@@ -163,7 +164,7 @@ static inline unsigned bits_get_truncated(struct bits_reader *r, unsigned size)
     return value < short_ones ? value : 2 * value + (unsigned)bits_get(r, 1) - short_ones;
 }
 
-/* Whether the whole string was read, except for zeros in its last byte. */
+/* Returns whether the whole string was read, except for zeros in its last byte. */
 static inline bool bits_at_end(const struct bits_reader *r)
 {
     return !r->wrong && r->end - r->at < 8 &&

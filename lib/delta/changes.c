@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Changes between two bodies, found and made, for each instruction set. */
+ * Finding and making the changes between two bodies, for each instruction set. */
 #include "delta/changes.h"
 
 #ifdef __x86_64__
@@ -10,7 +10,7 @@
 #define CHANGES_INLINE static inline __attribute__((always_inline))
 #define CHANGES_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
 
-/* Returns the place of the n-th set bit of a word: cells_select(), or faster instructions. */
+/* Returns the position of the n-th set bit of a word: cells_select(), or a faster instruction. */
 typedef unsigned select_bit(uint64_t word, unsigned n);
 
 CHANGES_INLINE unsigned ones_of(uint64_t word)
@@ -39,11 +39,11 @@ CHANGES_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
     return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
 }
 
-/* Appends the changed cells of a word. A gap counts only eligible cells, which can change so: a bit
- * that is set cannot be raised. */
+/* Appends the changed cells of a word. Gaps count only eligible cells, those for which the change
+ * is possible: a set bit cannot be raised. */
 CHANGES_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct changes_found *found)
 {
-    unsigned past = 0; /* eligible cells of this word up to the last change */
+    unsigned past = 0; /* eligible cells of this word up to the previous change */
     for (uint64_t bits = changed; bits != 0; bits &= bits - 1) {
         const unsigned before = ones_of(eligible & ((bits & -bits) - 1));
         found->gaps[found->units++] = found->skipped + before - past;
@@ -140,7 +140,7 @@ CHANGES_INLINE void find_cells(enum cells_kind kind, const uint8_t *old, const u
 
 /* ---- making */
 
-/* Returns the word with one counter moved as the next code says. */
+/* Returns the word with one counter moved by the next code. */
 CHANGES_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct changes_stream *s)
 {
     const uint64_t code = bits_get_rice(&s->bits, 0), by = code / 2 + 2, is = old >> at & 15;

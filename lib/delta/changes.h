@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * The changes between two bodies. They are found and made in one stretch of a body at a time. */
+ * Finding and making the changes between two bodies, one stretch at a time. */
 #ifndef BLOOMFILE_DELTA_CHANGES_H
 #define BLOOMFILE_DELTA_CHANGES_H
 
 #include "delta/bits.h"
 #include "delta/part.h"
 
-/* Changes of one kind, in order. A unit is a block with changes (blocked), or a changed cell. The
- * arrays belong to the caller, and must have room for all changes. */
+/* Changes of one kind, in order. A unit is a block with changes (blocked) or a changed cell. The
+ * caller owns the arrays, which must have room for all changes. */
 struct changes_found {
     uint64_t *gaps;     /* for each unit: the units skipped before it */
     uint16_t *counts;   /* for each block: the number of changed cells, ... */
-    uint16_t *eligible; /* ...and of the cells that could change so */
+    uint16_t *eligible; /* ...and of the cells for which the change was possible */
     uint16_t *skips;    /* for each changed cell of a block: the eligible cells skipped before it */
     uint8_t *moves;     /* for each moved counter: the code of its move */
     size_t units, cells;
     uint64_t skipped; /* units since the last unit with a change */
 };
 
-/* Changes of one kind that are still to be made. */
+/* The reader of the changes of one kind. */
 struct changes_stream {
     struct bits_reader bits;
-    uint64_t units; /* units to come */
+    uint64_t units; /* remaining units */
     uint64_t skip;  /* units before the next change */
     unsigned gap_bits, count_bits;
     uint64_t typical; /* typical number of changed cells in a block */

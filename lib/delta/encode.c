@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Encoding of a part of a patch. All changes are found first, because the parameters of the codes
+ * Encoding a part of a patch. All its changes are found first, because the parameters of the codes
  * depend on them. */
 #include "delta/encode.h"
 
@@ -9,11 +9,12 @@
 #include "format/checksum.h"
 
 enum {
-    CHANGES_MOST = ENCODE_MANY + 8 * CHECKSUM_PAGE, /* the last page may change in every bit */
+    CHANGES_MOST = ENCODE_MANY + 8 * CHECKSUM_PAGE, /* every bit of the last page may change */
 };
 
-/* By the rule for parameters, a code has two zeros on average before its 1, and codes in a block
- * have 30. So a change takes less than 16 bytes, with a gap of 60 bits and a count or a move. */
+/* With parameters chosen by the rule, a Rice code has two zeros on average before its 1, and a code
+ * in a block at most 30. So a change takes less than 16 bytes: a gap of up to 60 bits, and a count
+ * or a move. */
 _Static_assert(CHANGES_MOST * 16 <= PART_STRINGS_MOST, "the strings of a part fit");
 
 /* ---- room */
@@ -85,8 +86,8 @@ static bool find_in_page(struct encoder *e, uint64_t page, size_t size, bool sam
     return true;
 }
 
-/* Whether there is room for the changes of another page. There is, unless a page and its checksum
- * were replaced after the first pass. */
+/* Returns whether there is room for the changes of another page. There always is, unless a page and
+ * its checksum were replaced after the first pass. */
 static bool has_room(const struct encoder *e)
 {
     size_t changes = 0;

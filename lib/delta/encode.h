@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Encoding of a part of a patch. */
+ * Encoding a part of a patch. */
 #ifndef BLOOMFILE_ENCODE_H
 #define BLOOMFILE_ENCODE_H
 
@@ -7,8 +7,8 @@
 #include "delta/part.h"
 #include "image/body.h"
 
-/* A part ends with the page with which it has ENCODE_MANY changes, or at least ENCODE_SOME in
- * ENCODE_PAGES pages. */
+/* A part ends with the page that brings it to ENCODE_MANY changes, or to ENCODE_PAGES pages with at
+ * least ENCODE_SOME changes. */
 #define ENCODE_MANY  32768u
 #define ENCODE_SOME  1024u
 #define ENCODE_PAGES 1024u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The input of a patch, in order. Every number is compared with a limit before it is used. */
+ * Reading a patch in order. Every number is checked against a limit before it is used. */
 #include "delta/input.h"
 
 #include <string.h>
@@ -130,7 +130,7 @@ int input_head(struct input *in, struct patch_head *head)
     uint32_t crc = 0;
     int error = take_checked(in, bytes, PATCH_MAGIC);
     if (error == 0 && !patch_begins(bytes))
-        return BLOOMFILE_EPATCH; /* before _ETRUNCATED: a short file that is not a patch */
+        return BLOOMFILE_EPATCH; /* not _ETRUNCATED: the file is not a patch */
     if (error == 0)
         error = take_checked(in, bytes + PATCH_MAGIC, sizeof bytes - PATCH_MAGIC);
     if (error == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A patch read from a file, a descriptor or memory, in order. */
+ * Reading a patch from a file, a descriptor or memory, in order. */
 #ifndef BLOOMFILE_INPUT_H
 #define BLOOMFILE_INPUT_H
 

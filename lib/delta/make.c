@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Creation of a patch, in two passes. The first pass counts the changes of each page. The parts
- * depend on these counts alone, so the patch does not depend on the number of threads. In the
- * second pass each thread encodes a part, and writes it after the parts before it. Each page is
- * checked once, in the copy from which the patch is made: pages without changes in the first pass,
- * pages with changes in the second.
+ * Making a patch, in two passes. The first pass counts the changes of each page. The division into
+ * parts depends only on these counts, so the patch does not depend on the number of threads. In the
+ * second pass each thread encodes a part, and writes it once the previous parts are written. Each
+ * page is checked once, in the copy from which the patch is made: pages without changes in the
+ * first pass, the other pages in the second.
  */
 #include "delta/patch.h"
 
@@ -20,7 +20,7 @@
 #include "os/file.h"
 #include "os/thread.h"
 
-#define STRETCH 64u /* pages that a thread takes to compare */
+#define STRETCH 64u /* pages that a thread compares at a time */
 
 enum {
     BASE = ENCODE_OLD,
@@ -46,7 +46,7 @@ struct make_work {
     int fd;
     uint64_t at; /* bytes in the file before this patch */
     uint32_t features;
-    uint64_t page, skip;  /* start of the search for a part; unchanged pages after the last part */
+    uint64_t page, skip;  /* where the next part is searched; unchanged pages since the last */
     uint64_t parts, next; /* parts taken; parts written */
     uint64_t size;        /* bytes of the file so far */
 };
@@ -255,7 +255,7 @@ struct make_target {
 };
 
 /* Returns the error of the checks. They are complete only if no page is bad. BLOOMFILE_ECHANGED
- * comes before damage, because all pages of a changed file are in doubt. */
+ * takes precedence over damage, because any page of a changed file may be wrong. */
 static int verdict(struct make_work *w)
 {
     int error = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The cells of a body, and the head of a part of a patch, before its strings of bits
+ * The cells of a body, and the head of a part of a patch, which precedes its bit strings
  * (doc/format/patches.md 3). */
 #ifndef BLOOMFILE_DELTA_PART_H
 #define BLOOMFILE_DELTA_PART_H
@@ -13,8 +13,8 @@
 /* ---- cells, a word at a time
  *
  * A cell is a bit, or a counter of 4 bits. A change raises a cell by 1, lowers it by 1, or moves it
- * by more. Its position is counted among the cells that can change so, the eligible cells. Bits and
- * counters follow the same rules. */
+ * by more. Its position is its index among the eligible cells: those for which this change is
+ * possible. The same rules apply to bits and counters. */
 
 enum cells_change {
     CELLS_RAISED, /* before CELLS_LOWERED: see cells_flip() */
@@ -41,14 +41,14 @@ CELLS_INLINE uint64_t cells_not_zero(uint64_t counters)
     return (counters | counters >> 1 | counters >> 2 | counters >> 3) & CELLS_LOWEST;
 }
 
-/* XORed with a word, makes the eligible cells those above 0: ~0 for CELLS_RAISED, 0 for
+/* A mask that, XORed with a word of bits, leaves the eligible cells set: ~0 for CELLS_RAISED, 0 for
  * CELLS_LOWERED. */
 CELLS_INLINE uint64_t cells_flip(enum cells_change change)
 {
     return (uint64_t)change - CELLS_LOWERED;
 }
 
-/* The place of the n-th set bit, counted from 0. The word must have more than n set bits. */
+/* The position of the n-th set bit, counted from 0. The word must have more than n set bits. */
 CELLS_INLINE unsigned cells_select(uint64_t word, unsigned n)
 {
     unsigned before = 0, ones;
@@ -68,7 +68,7 @@ CELLS_INLINE unsigned cells_select(uint64_t word, unsigned n)
 #define PART_CRC          4u
 
 struct part_stream {
-    uint64_t units; /* if 0, the patch has no other member of this stream */
+    uint64_t units; /* if 0, the other members are not in the patch */
     uint64_t size;  /* bytes of the string */
     uint64_t typical;
     uint8_t gap_bits, count_bits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Creation of a patch from two filters, and application of a patch to a filter. All filters are
- * sealed: single filters, or the layers of a series. */
+ * Making a patch from two filters, and applying a patch to a filter. All filters are sealed: single
+ * filters, or the layers of a series. */
 #ifndef BLOOMFILE_DELTA_PATCH_H
 #define BLOOMFILE_DELTA_PATCH_H
 

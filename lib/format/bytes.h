@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Integers on disk, which are little-endian and at any alignment, and bytes that other threads and
+ * Little-endian integers at any alignment, and atomic access to bytes that other threads and
  * processes change. */
 #ifndef BLOOMFILE_FORMAT_BYTES_H
 #define BLOOMFILE_FORMAT_BYTES_H
@@ -84,7 +84,7 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
-/* shared_set64() by the only thread that changes the word. It needs no locked instruction. */
+/* shared_set64() for the only thread that changes the word: no locked instruction is needed. */
 static inline uint64_t shared_set64_alone(void *aligned, uint64_t bits)
 {
     uint64_t before = shared_load64(aligned);
@@ -103,20 +103,20 @@ static inline void shared_order(void)
 #endif
 }
 
-/* For functions that load several words by one instruction, which C has no atomics for. Concurrent
- * changes only set bits, so it does not matter in which pieces the hardware loads the words. */
+/* For functions that load several words by one vector instruction, for which C has no atomic type.
+ * Concurrent changes only set bits, so it does not matter if the hardware splits the load. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
 
-/* Whether shared_load32() would return `value`. Compilers make one instruction of a comparison
- * with a plain load, but two of a comparison with an atomic load. Lookups that call this are
- * bounded by their number of instructions. */
+/* Returns whether shared_load32() would return `value`. Compilers fold a plain load into the
+ * comparison, but not an atomic load. The lookups that call this are limited by their number of
+ * instructions. */
 SHARED_WIDE_LOADS static inline bool shared_is32(const void *aligned, uint32_t value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
     return *(const word *)aligned == BYTES_SWAP32(value);
 }
 
-/* Changes *p from *seen to `to`. On failure, which may be spurious, stores *p in *seen. */
+/* A weak compare-and-swap of *p from *seen to `to`. On failure stores *p in *seen. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {
     return __atomic_compare_exchange_n(p, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

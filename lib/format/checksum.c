@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32, by libdeflate. A build that only reads computes it itself, at a tenth of the speed, so
- * that it needs no library. */
+ * CRC-32. libdeflate computes it, except in a read-only build, which has its own code at a tenth of
+ * the speed and needs no library. */
 #include "format/checksum.h"
 
 #include <pthread.h>
@@ -19,7 +19,8 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
 
 #else
 
-/* [i][b] is the CRC of byte b followed by i zero bytes, so that a round takes 8 bytes. */
+/* crc_tables[i][b] is the CRC of byte b followed by i zero bytes, so that a round can combine 8
+ * bytes. */
 static uint32_t crc_tables[8][256];
 
 static void make_crc_tables(void)
@@ -66,7 +67,8 @@ static uint32_t crc_product(uint32_t a, uint32_t b)
     return product;
 }
 
-/* x^(8 * size), by squaring. Multiplying a CRC by it appends `size` zero bytes. */
+/* Returns x^(8 * size) modulo the polynomial, by squaring. Multiplying a CRC by it appends `size`
+ * zero bytes. */
 static uint32_t crc_shift(uint64_t size)
 {
     uint32_t shift = 1u << 31;
@@ -84,8 +86,8 @@ static uint32_t append_zeros(uint32_t crc, uint64_t size)
     return crc_product(crc, crc_shift(size));
 }
 
-/* [i][n] is the CRC of bytes whose CRC is n << 4 * i, followed by a page of zeros. Appending zeros
- * is linear, so the XOR of eight entries, one for each nibble, does it for any CRC. */
+/* with_zeros[i][n] is the CRC n << 4 * i after a page of zeros is appended. Appending zeros is
+ * linear, so for any CRC the result is the XOR of eight entries, one for each nibble. */
 static uint32_t with_zeros[8][16];
 
 static void make_with_zeros(void)
@@ -119,8 +121,8 @@ uint32_t checksum(const uint8_t *bytes, size_t size)
     return checksum_more(0, bytes, size);
 }
 
-/* Not inlined, because gcc compiles memcpy() to `rep movsq`, which takes twice as long, where it
- * knows that the size is at most a page. */
+/* Not inlined: where gcc knows that the size is at most a page, it compiles memcpy() to `rep
+ * movsq`, which takes twice as long as the function. */
 void checksum_copy(uint8_t *to, const uint8_t *from, size_t size)
 {
     memcpy(to, from, size);

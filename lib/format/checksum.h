@@ -15,7 +15,7 @@ uint32_t checksum(const uint8_t *bytes, size_t size);
 /* Returns the CRC-32 of the bytes that `crc` covers, followed by these bytes. */
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* Copies a page, or a shorter last page, that is to be checked. */
+/* Copies a page, or a shorter last page, whose copy will be checked. */
 void checksum_copy(uint8_t *to, const uint8_t *from, size_t size);
 
 static inline uint64_t checksum_pages(uint64_t body_size)
@@ -29,8 +29,8 @@ static inline size_t checksum_page_size(uint64_t body_size, uint64_t page)
     return rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE;
 }
 
-/* The table after the body holds each page's CRC-32 XOR that of the whole body. So a page and its
- * entry that are left over from another body fail the check. */
+/* The table after the body has an entry for each page: the page's CRC-32 XOR the CRC-32 of the
+ * whole body. So a stale page fails the check even if its entry is equally stale. */
 static inline uint32_t checksum_of_entry(const uint8_t *table, uint64_t page, uint32_t body_crc)
 {
     return get32(table + 4 * page) ^ body_crc;

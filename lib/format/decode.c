@@ -71,7 +71,7 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         HEADER_FAULT(BLOOMFILE_ELABEL, label);
 }
 
-/* V25 to V27, for a geometry that is sound. */
+/* V25 to V27. geometry_is_sound() must hold. */
 static void check_image_size(const struct header *h, uint64_t image_size,
                              struct header_faults *faults)
 {
@@ -86,7 +86,7 @@ static void check_image_size(const struct header *h, uint64_t image_size,
         header_fault(faults, BLOOMFILE_ETRAILING, whole, "size");
 }
 
-/* Whether the image may be live, or may have been live. */
+/* Returns whether the image may be live, or may have been live. */
 static bool may_be_live(const struct header *h)
 {
     const bool solved = layout_known(h->layout) && layout_of(h->layout)->solved;
@@ -208,7 +208,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
     if (h->version != HEADER_VERSION) {
         HEADER_FAULT(BLOOMFILE_EVERSION, version);
         if (!damaged)
-            return; /* in a newer version, the fields may have another meaning */
+            return; /* in a newer version the fields may mean something else */
     }
     if ((h->incompat & ~(HEADER_INCOMPAT_LAYER | HEADER_INCOMPAT_SLICE)) != 0)
         HEADER_FAULT(BLOOMFILE_EFEATURE, incompat);
@@ -225,7 +225,7 @@ void decode_header(const uint8_t *bytes, uint64_t image_size, struct header *h,
     partial_check_state(h, faults);
 }
 
-/* ---- layers and slices: each has a bit in `incompat`, and no image has both bits */
+/* ---- layers and slices: each has a bit in `incompat`, and an image has at most one of them */
 
 #define PAGE_BLOCKS (CHECKSUM_PAGE / PROBE_BLOCK_BYTES)
 

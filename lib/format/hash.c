@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The hash of a key as a function, and the self-test that detects a machine that hashes
+ * The hash function of keys, out of line; and the self test that detects a machine that hashes
  * differently. */
 #include "format/hash.h"
 
@@ -43,7 +43,8 @@ static uint64_t end_of(const struct bloomfile_spans *s, size_t i)
     return s->ends != NULL ? s->ends[i] : start_of(s, i) + s->length;
 }
 
-/* The arrays are read again after this check. The caller must not change them in between. */
+/* The arrays are read again after this check, so the caller must not change them during the
+ * call. */
 static int check_spans(const struct bloomfile_spans *s)
 {
     uint64_t last;

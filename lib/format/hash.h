@@ -22,7 +22,8 @@ static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
     return XXH3_64bits_withSeed(key, size, seed);
 }
 
-/* The self_test of the header. A reader that hashes differently gets another value, and refuses. */
+/* The header's self_test. A reader that hashes differently gets another value, and refuses the
+ * file. */
 uint64_t hash_self_test(uint64_t seed);
 
 /* Computes the digests of spans. Returns BLOOMFILE_ESTRUCTSIZE or _EVALUE before it writes any. */

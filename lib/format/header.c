@@ -76,8 +76,8 @@ int header_compare_keys(uint32_t key_kind, uint32_t other)
     return known || (key_kind | other) == BLOOMFILE_KEYS_LOWER ? BLOOMFILE_EKEYKIND : 0;
 }
 
-/* Whether keys of this kind can be in a filter of a known key_kind. size: of all keys, or 0 if
- * their sizes differ. */
+/* Returns whether keys of this kind can be in a filter with a known key_kind. size: bytes of every
+ * key, or 0 if sizes differ. */
 static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
 {
     const bool bytes = kind == BLOOMFILE_KEYS_FIXED || kind == BLOOMFILE_KEYS_BYTES;
@@ -235,8 +235,9 @@ void header_fault(struct header_faults *faults, int error, uint64_t offset, cons
 
 /* ---- UTF-8 */
 
-/* Returns the length of a sequence by its first byte. Sets the range of its second byte, which
- * rules out overlong forms, surrogates, control characters and code points above U+10FFFF. */
+/* Returns the length of a UTF-8 sequence, from its first byte. Sets the valid range of the second
+ * byte, which excludes overlong forms, surrogates, control characters and code points above
+ * U+10FFFF. */
 static unsigned sequence_length(uint8_t first, uint8_t *low, uint8_t *high)
 {
     *low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : first == 0xC2 ? 0xA0 : 0x80;
@@ -281,7 +282,8 @@ enum { /* offsets in the trailer */
     AT_CHECK = 4,
 };
 
-/* The CRC-32 of all bytes before it and of the digest of a fixed key, which depends on the seed. */
+/* The CRC-32 of all bytes before it and of the digest of a fixed key: that digest depends on the
+ * seed. */
 static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
 {
     static const uint8_t test_string[16] = { 0x80, 0x1D, 0xBA, 0x57, 0xF4, 0x91, 0x2E, 0xCB,

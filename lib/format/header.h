@@ -15,7 +15,7 @@
 #include "format/bytes.h"
 #include "format/layout.h"
 
-/* For functions that run once for each file. A build that only reads compiles them for size. */
+/* For functions that run once for each file: a read-only build compiles them for size. */
 #ifdef BLOOMFILE_NO_BUILD
 #define ONCE_A_FILE __attribute__((cold))
 #else
@@ -91,7 +91,7 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a terminating zero byt
     X(64, 4, writers, uint32_t, NUMBER)                                                            \
     X(72, 32, watermark, bytes32, BYTES)
 
-/* A field of a record in file form. An embedded image is sealed, and has no identity. */
+/* A field of the records of a file. An embedded image is always sealed, and has no identity. */
 #define RECORD_FILE_FIELDS(X) X(128, 16, identity, bytes16, BYTES)
 
 #define FIELD_MEMBER(offset, size, name, type, kind)  type name;
@@ -119,14 +119,14 @@ enum {
 #define HEADER_SEALED_SEQUENCE UINT64_MAX
 #define HEADER_RECORD_MAX      (HEADER_MAX / 4)
 
-#ifndef HEADER_TRIES     /* fuzzers set fewer tries, because no other process writes their files */
-#define HEADER_TRIES 100 /* reads of a record, which looks damaged while a writer writes it */
+#ifndef HEADER_TRIES     /* fuzzers define it as less: no other process writes their files */
+#define HEADER_TRIES 100 /* attempts to read a record, which looks damaged during a write */
 #endif
 
 /* Bits of `flags`. */
 #define RECORD_N_ESTIMATED 1u
 #define RECORD_SYNC_BEGUN  2u
-#define RECORD_SUCCEEDED   4u /* the layer is not the newest any more */
+#define RECORD_SUCCEEDED   4u /* the layer has a successor */
 
 #define HEADER_COMPAT_KEYS 1u /* bit of `compat`: the header has a key_kind */
 
@@ -134,8 +134,9 @@ enum {
 #define HEADER_INCOMPAT_LAYER 1u /* bit of `incompat`: the image is a layer of a series */
 #define HEADER_INCOMPAT_SLICE 2u /* bit of `incompat`: the image is a slice of a filter */
 
-/* The members are the fields. Fields of layers or slices are 0 in every other image. A boot_id of
- * zeros means clean. The upper 24 bits of a key_kind are the size of the keys; 0 means unknown. */
+/* The members are the fields above. Fields of layers and of slices are 0 in other images. A boot_id
+ * of zeros means clean. The upper 24 bits of a key_kind are the key size; a key_kind of 0 means
+ * unknown. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
     RECORD_FILE_FIELDS(FIELD_MEMBER)
@@ -145,10 +146,10 @@ struct header {
     HEADER_FIELDS(FIELD_MEMBER)
     SERIES_FIELDS(FIELD_MEMBER)
     SLICE_FIELDS(FIELD_MEMBER)
-    uint32_t crc; /* checksum of the static header */
-    struct record
-        record; /* the record in force; poisoned if the other record is and this is not sealed */
-    unsigned in_force; /* the slot of the record in force, 0 or 1 */
+    uint32_t crc;         /* checksum of the static header */
+    struct record record; /* the record in force; its state is "poisoned" if either record is,
+                             unless it is sealed */
+    unsigned in_force;    /* the slot of the record in force, 0 or 1 */
     bool other_intact, records_identical;
     bool identities_differ; /* both records are intact, but of different live files */
 };
@@ -158,19 +159,19 @@ struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
     int first;      /* error of the first fault, or 0 if the header is valid */
-    bool xxh3_only; /* an application's hash is a fault (V10) */
+    bool xxh3_only; /* report an application's hash as a fault (V10) */
 };
 
-/* Adds a fault of the field at that offset, or of another named part of the image. */
+/* Adds a fault: of the field at that offset, or of the named part of the image. */
 ONCE_A_FILE void header_fault(struct header_faults *faults, int error, uint64_t offset,
                               const char *field);
 #define HEADER_FAULT(error, name) header_fault(faults, error, AT_##name, #name)
 
-#define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0; every rate is below */
+#define HEADER_FPR_LIMIT 0x3FF0000000000000u /* bits of 1.0: every valid rate is below */
 
 extern const uint8_t header_magic[8];
 
-/* Decode the fields of a part, valid or not. */
+/* Decode the fields of one part of the header, without checks. */
 void header_read_static(const uint8_t *bytes, struct header *to);
 void header_read_layer(const uint8_t *bytes, struct header *to);
 void header_read_slice(const uint8_t *bytes, struct header *to);
@@ -180,10 +181,11 @@ void header_read_record(const uint8_t *bytes, uint32_t header_size, struct recor
  * sealed and in slot 0 if it is live. Sets h->magic and h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
 
-/* Whether this library knows the kind of a key_kind, and its size fits. */
+/* Returns whether this library knows the kind of this key_kind, and the key size is possible for
+ * it. */
 bool header_keys_known(uint32_t key_kind);
 
-/* Whether filters of two kinds of keys can be merged. Returns 0, BLOOMFILE_EKEYKIND or
+/* Checks whether filters of two kinds of keys can be merged. Returns 0, BLOOMFILE_EKEYKIND or
  * BLOOMFILE_EFEATURE. */
 int header_compare_keys(uint32_t key_kind, uint32_t other);
 
@@ -196,8 +198,8 @@ uint32_t header_record_offset(const struct header *h, unsigned slot);
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *at);
 
-/* Whether the header of an image is still equal to the header that was decoded to *h: the static
- * part and, of a sealed image, the record that was in force. */
+/* Returns whether the header of an image still equals the header that was decoded to *h: the static
+ * part and, if sealed, the record that was in force. */
 bool header_is_still(const struct header *h, const uint8_t *image);
 
 /* The state in a record of an image that is or was live: 4 bytes, little-endian. */
@@ -206,14 +208,14 @@ static inline const uint8_t *header_state(const uint8_t *image, unsigned slot)
     return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_state;
 }
 
-/* The sequence in such a record: 8 bytes, little-endian. Each record that is written has a sequence
- * that differs from those of both records before. */
+/* The sequence in such a record: 8 bytes, little-endian. Each new record gets a sequence that
+ * differs from those of both old records. */
 static inline const uint8_t *header_sequence(const uint8_t *image, unsigned slot)
 {
     return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_sequence;
 }
 
-/* Whether a record of a live layer, intact or not, has RECORD_SUCCEEDED. */
+/* Returns whether a record of a live layer, intact or not, has RECORD_SUCCEEDED. */
 static inline bool header_has_successor(const uint8_t *image)
 {
     const uint8_t *flags[2];
@@ -222,13 +224,14 @@ static inline bool header_has_successor(const uint8_t *image)
     return ((shared_load32(flags[0]) | shared_load32(flags[1])) & RECORD_SUCCEEDED) != 0;
 }
 
-/* Whether both records belong to the same live file, or to sealed files. */
+/* Returns whether both records belong to the same live file, or to sealed files. */
 static inline bool header_same_identity(const struct record *a, const struct record *b)
 {
     return memcmp(a->identity, b->identity, sizeof a->identity) == 0;
 }
 
-/* Whether the last writer of a live image closed it cleanly, or no writer has opened it yet. */
+/* Returns whether the last writer of a live image closed it cleanly, or no writer has opened it
+ * yet. */
 static inline bool header_is_clean(const struct record *r)
 {
     static const uint8_t zero[sizeof r->boot_id];
@@ -245,15 +248,15 @@ static inline bool header_is_slice(const struct header *h)
     return (h->incompat & HEADER_INCOMPAT_SLICE) != 0;
 }
 
-/* Whether a generation has ended at that second (doc/format/live.md 9.4): its period is over, or it
- * began by a clock that was ahead. */
+/* Returns whether a generation has ended at time `now` (doc/format/live.md 9.4): its period is
+ * over, or the clock was ahead when it began. */
 static inline bool header_is_over(const struct header *h, uint64_t now)
 {
     const uint64_t tenth = h->period / 10 + (h->period % 10 != 0);
     return now < h->began ? h->began - now > tenth : now - h->began >= h->period;
 }
 
-/* Whether both are whole filters, or the same slice of filters of equal size. */
+/* Returns whether both are whole filters, or both the same slice of filters of equal size. */
 static inline bool header_same_place(const struct header *a, const struct header *b)
 {
     return a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
@@ -277,13 +280,14 @@ uint64_t header_layer_stride(const struct header *h);
 /* The size of an image by its header, which must be valid; with all layers after a sealed layer. */
 uint64_t header_whole_size(const struct header *h);
 
-/* Whether a label is at most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
+/* Returns whether a label is at most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control
+ * characters. */
 bool header_label_valid(const char *label, size_t size);
 
 /* ---- UTF-8 in labels */
 
-/* Whether a text is well-formed UTF-8 (RFC 3629) without control characters (U+0000 to U+001F,
- * U+007F to U+009F). */
+/* Returns whether a text is well-formed UTF-8 (RFC 3629) without control characters (U+0000 to
+ * U+001F, U+007F to U+009F). */
 bool utf8_is_clean(const uint8_t *text, size_t size);
 
 /* ---- the compact form: a body and a trailer of 8 bytes (doc/format/compact.md) */
@@ -297,11 +301,11 @@ struct compact_shape {
 /* Writes the trailer after a body of shape->size bytes. */
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct compact_shape *shape);
 
-/* Whether the checksum in the trailer is right for these bytes and this seed. */
+/* Returns whether the checksum in the trailer is right for these bytes and this seed. */
 bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed);
 
-/* Decodes the shape in the trailer. The layout is known. Hashes, bits and size may contradict each
- * other. Returns 0, BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT or _EHASH. */
+/* Decodes the shape in the trailer. Checks that the layout is known, but not that hashes, bits and
+ * size agree. Returns 0, BLOOMFILE_ENOTCOMPACT, _EVERSION, _ELAYOUT or _EHASH. */
 int compact_decode(const uint8_t *bytes, size_t size, struct compact_shape *shape);
 
 #endif

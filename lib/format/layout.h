@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The layouts, a row of traits for each. kernel/dispatch.c lists their kernels, sizing/sizing.c
- * their rates. All other code looks at the traits, never at the number of a layout. */
+ * The layouts, and a row of traits for each. kernel/dispatch.c lists their kernels, sizing/sizing.c
+ * their rates. All other code tests traits, never the number of a layout. */
 #ifndef BLOOMFILE_FORMAT_LAYOUT_H
 #define BLOOMFILE_FORMAT_LAYOUT_H
 
@@ -28,19 +28,20 @@ static inline const struct bloomfile_traits *layout_of(uint32_t layout)
     return &layout_table[layout];
 }
 
-/* Whether the layers of a series may have this layout. */
+/* Returns whether the layers of a series may have this layout. */
 static inline bool layout_of_layers(uint32_t layout)
 {
     return !layout_of(layout)->counts && !layout_of(layout)->solved;
 }
 
-/* Whether all positions of a key lie in one unit, so that units belong to ranges of digests. */
+/* Returns whether all positions of a key lie in one unit, so that units belong to ranges of
+ * digests. */
 static inline bool layout_is_local(uint32_t layout)
 {
     return layout_of(layout)->unit_cells > 1;
 }
 
-/* Whether filters of this layout have slices: one unit must be enough to look up a key. */
+/* Returns whether filters of this layout have slices: one unit must be enough to look up a key. */
 static inline bool layout_has_slices(uint32_t layout)
 {
     return layout_is_local(layout) && !layout_of(layout)->solved;
@@ -75,8 +76,8 @@ static inline bool geometry_header_known(uint32_t header_size)
     return header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER;
 }
 
-/* Whether m is within the limits and a multiple of the unit. The layout must be known, here and in
- * all functions below. */
+/* Returns whether m is within the limits and a multiple of the unit. The layout must be known, here
+ * and in all functions below. */
 static inline bool geometry_bits_valid(uint32_t layout, uint64_t m)
 {
     return m >= 1 && m <= BLOOMFILE_MAX_BITS && (m & (layout_of(layout)->unit_cells - 1)) == 0;
@@ -106,7 +107,7 @@ static inline uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
     return (units * layout_unit_bits(layout) + 7) / 8;
 }
 
-/* Whether the arguments are valid for geometry_of(). */
+/* Returns whether the arguments are valid for geometry_of(). */
 bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size);
 
 /* Computes the geometry for a known layout, a valid m, and a header size of 4096 or 512. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The head of a patch, and the edits that make the result's header from the base's. Headers differ
- * in few bytes once the checksums are left out, which can be computed from the rest. */
+ * The head of a patch, with the edits that turn the header of the base into that of the result. The
+ * checksums are left out, because they follow from the rest; then headers differ in few bytes. */
 #include "format/patch.h"
 
 #include <bloomfile.h>
@@ -16,7 +16,7 @@ enum {
     PATCH_AT_LAYOUT = 10,
     PATCH_AT_BASE = 11,
     PATCH_AT_RESULT = 19,
-    LEAST_EQUAL = 3, /* equal bytes between two edits: the numbers of another edit take two bytes */
+    LEAST_EQUAL = 3, /* equal bytes between edits: another edit costs two bytes */
 };
 
 static const uint8_t magic[PATCH_MAGIC] = { 0xBF, 'D', 'L', 'T', '\r', '\n', 0x1A, '\n' };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head of a patch (doc/format/patches.md), which has the header of the result as edits of the
- * header of the base. Only patch.c knows the offsets.
+ * The head of a patch (doc/format/patches.md). It has the header of the result as edits to the
+ * header of the base. Only patch.c uses the offsets.
  */
 #ifndef BLOOMFILE_PATCH_H
 #define BLOOMFILE_PATCH_H
@@ -12,9 +12,9 @@
 
 #define PATCH_VERSION     1u
 #define PATCH_MAGIC       8u
-#define PATCH_START       27u /* bytes before the numbers of variable size */
+#define PATCH_START       27u /* bytes before the first variable-length number */
 #define PATCH_EDITS_MOST  8192u
-#define PATCH_NUMBER_MOST 10u /* bytes of a number of variable size */
+#define PATCH_NUMBER_MOST 10u /* most bytes of a variable-length number */
 #define PATCH_HEAD_MOST   (PATCH_START + 2 * PATCH_NUMBER_MOST + PATCH_EDITS_MOST + 4)
 
 /* Bits of `features`. */
@@ -23,23 +23,25 @@
 
 /* The checksums that name an image. */
 struct patch_name {
-    uint32_t header; /* CRC of the header's three CRCs: a CRC of bytes with their CRC is constant */
+    uint32_t header; /* CRC of the header's three CRCs, since the CRC of bytes that end with their
+                        CRC is constant */
     uint32_t body;
 };
 
-/* The name of a header of `size` bytes, whose three checksums must be right. */
+/* Returns the name of a header of `size` bytes. Its three checksums must be right. */
 uint32_t patch_name_header(const uint8_t *header, uint32_t size);
 
 struct patch_head {
     struct patch_name base, result;
     uint32_t features;
-    uint32_t layout; /* a known layout, of both images, as are the next two */
+    uint32_t layout; /* this and the next two: of both images; the layout is known */
     uint64_t body_size;
     size_t edits_size;
     uint8_t edits[PATCH_EDITS_MOST];
 };
 
-/* Writes a number of variable size: 7 bits in each byte, the lowest first. Returns its size. */
+/* Writes a variable-length number (LEB128): 7 bits in each byte, the lowest first. Returns its
+ * size. */
 size_t patch_put_number(uint8_t *to, uint64_t number);
 
 /* Takes the next byte of a number. `at` is the byte's index; *number must be 0 at first. */
@@ -50,7 +52,7 @@ enum patch_taken {
 };
 enum patch_taken patch_take_number(uint64_t *number, unsigned at, uint8_t byte);
 
-/* Whether a file with these first PATCH_MAGIC bytes is a patch. */
+/* Returns whether a file with these first PATCH_MAGIC bytes is a patch. */
 bool patch_begins(const uint8_t bytes[PATCH_MAGIC]);
 
 /* Checks the first PATCH_START bytes of a patch. Sets features, layout and names of *head. Returns

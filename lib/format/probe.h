@@ -2,7 +2,12 @@
  *
  * The positions of a digest (format-spec.md, section 10).
  *
- * Positions come from one multiplicative chain g, g*C, g*C^2, ... and from the top of each product.
+ * Positions come from the top bits of the products g, g*C, g*C^2, ... modulo 2^64. C is 2^64
+ * divided by the golden ratio, rounded down (Fibonacci hashing, Knuth 6.4). It is odd, so
+ * multiplying by it is a bijection. Bit j of a product depends only on bits 0 to j of g: so low
+ * bits are not used, and of the seven 9-bit slices that a product has room for, the blocked layout
+ * uses the upper six.
+ *
  * reduce(g, N) = floor(g * N / 2^64) needs no division and works for every N. It folds exactly,
  * because reduce(g, N/f) = floor(reduce(g, N) / f).
  */

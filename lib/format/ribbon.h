@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A page of the layout ribbon: its head, the places of its columns, and the equations of a key
+ * A page of the ribbon layout: its head, the places of its columns, and the equations of a key
  * (doc/format/ribbon.md).
  */
 #ifndef BLOOMFILE_RIBBON_H
@@ -20,6 +20,8 @@
 #define RIBBON_HEAD         8u /* bytes */
 #define RIBBON_KEYS_MOST    UINT32_MAX
 
+/* 2^64 / r and 2^64 / r^3, rounded down. r = 1.2207... solves r^4 = r + 1, as the golden ratio, of
+ * which PROBE_MULTIPLIER is made, solves r^2 = r + 1. */
 #define RIBBON_MULTIPLIER 0xD1B54A32D192ED03u
 #define RIBBON_DIFFERENCE 0x8CB92BA72F3D8DD7u
 
@@ -38,8 +40,9 @@ static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
 
 /* ---- the head */
 
-/* A shape has in one word all that lookups need of a head: 9 bits for the number of groups, 7 for
- * the seed, 6 for the fewest columns of a group, and 9 for how many groups have so few. Never 0. */
+/* A shape packs the values that lookups need from a head into one word: 9 bits for the number of
+ * groups, 7 for the seed, 6 for the fewest columns of a group, and 9 for the number of groups with
+ * so few. Never 0. */
 #define RIBBON_MAYBE 0x400001u /* a group without columns: every lookup returns "maybe" */
 
 static inline unsigned ribbon_groups(uint32_t shape)
@@ -73,13 +76,13 @@ static inline uint32_t ribbon_shape(unsigned groups, unsigned seed, unsigned wor
     return groups | seed << 9 | fewest << 16 | few << 22;
 }
 
-/* The number of columns of a group, and the index of the first word. */
+/* The columns of a group: their number, and the index of the first word. */
 struct ribbon_columns {
     size_t count, place;
 };
 
-/* Without a branch or comparison: beyond >> 63 is -1 for the groups with the fewest columns, and 0
- * for the groups with one column more. */
+/* Computed without a branch: beyond >> 63 is -1 for groups with the fewest columns, and 0 for
+ * groups with one column more. */
 static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned group)
 {
     const int64_t beyond = (int64_t)group - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
@@ -90,7 +93,7 @@ static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned grou
     };
 }
 
-/* Whether a head is valid (ribbon.md 2). */
+/* Returns whether a head is valid (ribbon.md 2). */
 static inline bool ribbon_head_valid(uint64_t head, unsigned lines)
 {
     const unsigned groups = head & 0xFFFF;
@@ -111,8 +114,10 @@ static inline uint64_t ribbon_head(unsigned groups, unsigned seed, uint64_t keys
            (keys < RIBBON_KEYS_MOST ? keys : RIBBON_KEYS_MOST) << 32;
 }
 
-/* The number of groups that a builder tries first: 41/40 as many slots as keys. Returns more groups
- * than fit if so many keys cannot be solved. */
+/* The number of groups that a builder tries first: 41/40 times as many slots as keys, rounded up to
+ * groups of 32 slots (41 / (40 * 32) = 41 / 1280). Fewer slots would need more seeds: with these a
+ * page tries 14.5 on average (bench/results/ribbon.md), most of which may_fit() rejects cheaply.
+ * Returns more groups than a page can have if so many keys cannot be solved. */
 static inline unsigned ribbon_first_groups(uint64_t keys, unsigned words)
 {
     if (keys > (uint64_t)words * RIBBON_SLOTS)
@@ -123,7 +128,7 @@ static inline unsigned ribbon_first_groups(uint64_t keys, unsigned words)
 
 /* ---- a key */
 
-/* Compilers with 128-bit integers make both halves by one multiplication. */
+/* With 128-bit integers, compilers compute both halves by one multiplication. */
 static inline uint64_t ribbon_mix(uint64_t a, uint64_t b)
 {
 #ifdef __SIZEOF_INT128__
@@ -141,7 +146,7 @@ static inline uint64_t ribbon_seedless(uint64_t digest)
     return ribbon_mix(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER);
 }
 
-/* The hash of a key in its page. The low bits are the right sides of its equations. */
+/* The hash of a key in its page. Its low bits are the right sides of the key's equations. */
 static inline uint64_t ribbon_hash(uint64_t seedless, unsigned seed)
 {
     return (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;

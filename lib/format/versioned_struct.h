@@ -8,20 +8,22 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A larger struct_size is refused. No struct will reach it; most uninitialised sizes exceed it. */
+/* The largest struct_size accepted: larger than any struct will grow, and smaller than most
+ * uninitialised values. */
 #define VERSIONED_MOST 1024
 
-/* The size of a struct in version 1.0, the oldest version of callers; `last` is its last member. */
+/* The size of a struct in version 1.0, the oldest that callers may use; `last` was its last
+ * member. */
 #define VERSIONED_LEAST(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
-/* Whether some version of the struct can have that size. */
+/* Returns whether a version of the struct could have that size. */
 static inline bool versioned_known(size_t size, size_t least)
 {
     return size >= least && size <= VERSIONED_MOST;
 }
 
-/* Copies a caller's struct to ours. Members that an older caller lacks become zero. Returns false
- * if members that only a newer caller has are not zero, or if no version has the caller's size. */
+/* Copies the caller's struct to ours. Members that an older caller lacks become zero. Returns false
+ * if a member that only a newer caller has is not zero, or if no version has the caller's size. */
 static inline bool versioned_take(void *ours, size_t our_size, const void *theirs,
                                   size_t their_size, size_t least)
 {
@@ -35,7 +37,7 @@ static inline bool versioned_take(void *ours, size_t our_size, const void *their
     return true;
 }
 
-/* Copies our struct to a caller's, whose size has been checked. Members that only the caller has
+/* Copies our struct to the caller's, whose size was checked. Members that only a newer caller has
  * become zero. The first member, struct_size, keeps the caller's value. */
 static inline void versioned_give(void *theirs, size_t their_size, const void *ours,
                                   size_t our_size)

@@ -19,8 +19,8 @@ void lookup_sealed(bloomfile_filter *f);
 /* The lookups of a filter whose hash is an application's own and was not named at opening. */
 extern const struct doubtful_lookup lookup_unnamed;
 
-/* Whether the hash function is known: the library's, or an application's that was named when the
- * filter was opened. Otherwise no lookup returns "no", and nothing can be added. */
+/* Returns whether the hash function is known: the library's, or an application's that was named
+ * when the filter was opened. Otherwise no lookup returns "no", and nothing can be added. */
 static inline bool app_hash_is_named(const bloomfile_filter *f)
 {
     return f->doubtful != &lookup_unnamed;

@@ -5,7 +5,8 @@
 
 #include "live/handle.h"
 
-/* As bloomfile_seal(). If f->live is NULL afterwards, the filter is sealed, even after an error. */
+/* Like bloomfile_seal(). If f->live is NULL afterwards, the filter is sealed, even after an
+ * error. */
 int sealing(bloomfile_filter *f, const uint8_t *watermark);
 
 #endif

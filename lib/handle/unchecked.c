@@ -52,7 +52,7 @@ bool unchecked_contains(const bloomfile_filter *f, uint64_t digest)
 
 /* ---- one lookup, without waiting: reads only bytes that are in the page cache */
 
-/* Whether those bytes of the image, at most a page, are in memory. */
+/* Returns whether those bytes of the image, at most a page, are in memory. */
 static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t size)
 {
     const struct live *l = f->live;
@@ -62,7 +62,8 @@ static bool is_cached(const bloomfile_filter *f, const uint8_t *bytes, size_t si
                           f->start + (uint64_t)(bytes - f->map.bytes), size);
 }
 
-/* Whether the page of a byte of the body is cached, and the page's checksum if it is needed. */
+/* Returns whether the page of a byte of the body is cached, and the page's checksum if it is
+ * needed. */
 static bool page_is_cached(const bloomfile_filter *f, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;

@@ -75,7 +75,7 @@ bool body_last_page_is_clean(const struct header *h, const uint8_t *page)
     return is_clean_from(h, page, (h->body_size - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE, &offset);
 }
 
-/* Whether the key counts in the page heads add up to n. */
+/* Returns whether the key counts in the page heads add up to n. */
 static bool keys_add_up(const struct kernel_tally *tally, uint64_t n)
 {
     return tally->more_keys ? tally->keys <= n : tally->keys == n;

@@ -30,8 +30,8 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page, const uint8
 void body_pass_skip(struct body_pass *pass, uint64_t page);
 void body_pass_join(struct body_pass *pass, const struct body_pass *other);
 
-/* Whether all bits beyond m are zero: in the last byte that m uses and in the bytes after it. If
- * not, *offset is the first byte with such a bit. */
+/* Returns whether all bits beyond m are zero: in the last byte that m uses and in the bytes after
+ * it. If not, *offset is the first byte with such a bit. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
 
 /* Like body_padding_is_clean(), given only the last page, which has all of the padding. */

@@ -87,7 +87,8 @@ void guard_leave(struct guard *layer);
 /* Treats every page as bad from now on. */
 void guard_distrust(struct guard *g, int error);
 
-/* Whether guard_distrust() was called. Then the error is set, and the body need not be read. */
+/* Returns whether guard_distrust() was called. Then the error is set, and the body need not be
+ * read. */
 static inline bool guard_distrusted(const struct guard *g)
 {
     return atomic_load_explicit(&g->distrust, memory_order_acquire);
@@ -110,7 +111,7 @@ static inline bool guard_only_doubt(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 1;
 }
 
-/* Whether the page of this byte has not been checked yet. Not for a guard with `trust`. */
+/* Returns whether the page of this byte has not been checked yet. Not for a guard with `trust`. */
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;
@@ -119,7 +120,7 @@ static inline bool guard_unknown(const struct guard *g, uint64_t byte)
     return (known >> page % 64 & 1) == 0;
 }
 
-/* Whether the byte of the body may be trusted. */
+/* Returns whether the byte of the body may be trusted. */
 static inline bool guard_ok(struct guard *g, uint64_t byte)
 {
     uint64_t page = byte / CHECKSUM_PAGE;

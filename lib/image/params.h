@@ -15,10 +15,10 @@ int metadata_take(struct bloomfile_metadata *m, const struct bloomfile_metadata 
 /* Sets the fields that were given. */
 void metadata_put(struct header *h, const struct bloomfile_metadata *m);
 
-/* BLOOMFILE_EVALUE if a parameter is set that only builders use. */
+/* Returns BLOOMFILE_EVALUE if a parameter is set that only builders use. */
 int params_refuse_of_builder(const struct bloomfile_params *p);
 
-/* BLOOMFILE_EVALUE if a parameter is set that only new live filters use. */
+/* Returns BLOOMFILE_EVALUE if a parameter is set that only new live filters use. */
 int params_refuse_of_live(const struct bloomfile_params *p);
 
 /* Sets the fields of *h that describe the filter, as image_describe() needs them, for n keys so
@@ -31,7 +31,7 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
  * the rate. */
 void params_fill(struct bloomfile_params *p);
 
-/* Whether layout, k and m depend on the number of keys. */
+/* Returns whether layout, k and m depend on the number of keys. */
 bool params_need_keys(const struct bloomfile_params *p);
 
 /* If not params_need_keys(): changes the number of keys in an *h that was planned for another

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The choice of a kernel. The compiler's builtins say which instructions the processor and the
+ * Choosing a kernel. The compiler's builtins detect the instructions that the processor and the
  * operating system support. BLOOMFILE_KERNEL in the environment may name another kernel. */
 #include "kernel/dispatch.h"
 
@@ -33,7 +33,7 @@ static bool has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f");
 }
 
-static bool has_x86_64_v4(void) /* but for AVX-512CD, which no kernel uses: Skylake-SP, Zen 4 */
+static bool has_x86_64_v4(void) /* Skylake-SP, Zen 4; without AVX-512CD, which no kernel uses */
 {
     return has_avx512() && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The choice of the kernel for a layout and this processor. */
+ * Choosing the kernel for a layout on this processor. */
 #ifndef BLOOMFILE_KERNEL_DISPATCH_H
 #define BLOOMFILE_KERNEL_DISPATCH_H
 
@@ -10,8 +10,8 @@
  * name is NULL, returns the fastest kernel. */
 const struct kernel *kernel_named(uint32_t layout, const char *name);
 
-/* The kernel of each layout, chosen once: getenv() is not safe while the program changes its
- * environment, and storage engines open a view for every lookup. */
+/* The kernel of each layout, chosen once: storage engines open a view for every lookup, and
+ * getenv() is not safe while another thread changes the environment. */
 #define KERNEL_CHOSEN 8 /* at least LAYOUT_END */
 extern const struct kernel *_Atomic kernel_chosen[KERNEL_CHOSEN];
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts of a body's set bits, and of its blocks, counters or columns.
+ * Counting the set bits of a body, and its blocks, counters or columns.
  *
- * The code is compiled twice for x86: without POPCNT, which baseline x86-64 lacks, and with it,
- * which is five times as fast. VPOPCNTQ (Ice Lake, Zen 4) counts the set bits of eight words in one
- * instruction: 65 GB/s from the L1 cache, where one word at a time reaches 21 GB/s.
+ * Compiled twice for x86: for baseline x86-64, which lacks POPCNT, and with POPCNT, which is five
+ * times as fast. VPOPCNTQ (Ice Lake, Zen 4) counts eight words in one instruction: 65 GB/s from the
+ * L1 cache, where POPCNT reaches 21 GB/s.
  */
 #include "kernel/kernel.h"
 
@@ -16,8 +16,8 @@
 #include "format/checksum.h"
 #include "format/ribbon.h"
 
-/* Other threads may change a live body while it is counted, so this loads a whole aligned word.
- * Blocks of a live body are aligned. */
+/* Loads a word of a body that other threads may change. In a live body all words are aligned, and
+ * loaded atomically. */
 static inline uint64_t word(const uint8_t *p)
 {
     return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
@@ -152,8 +152,8 @@ void kernel_tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally
 
 /* ---- ribbon */
 
-/* The weight of a line is 2^20, so that a page's weight can be divided between two numbers of
- * columns. 64 bits hold the weight of 2^44 lines, which are 2^50 bytes. */
+/* A fixed-point scale: a line weighs 2^20, so that the weight of a page can be divided between two
+ * numbers of columns. 64 bits hold the weight of 2^44 lines, which are 2^50 bytes. */
 #define WEIGHT_LOG 20
 
 /* A key's first group is any but the last. Its lookup compares as many columns as that group has:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adding to one live image: the bits first, then the counts. */
+ * Adding to a single live image: the bits first, then the counts. */
 #include "live/adding.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ static void add_digests(bloomfile_filter *f, const uint64_t *digests, size_t n, 
         body, f->view.units, f->header.k, digests, n, was_new, change);
 }
 
-/* Whether all keys are present. Adding them changes nothing, and no writer finds them new. */
+/* Returns whether all keys are present. If so, adding them would change nothing, and an exact adder
+ * needs no lock. */
 static bool are_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     return !layout_of(f->header.layout)->counts &&
@@ -56,7 +57,7 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
                        : session_lock_stripes(f->live->session, f->live->fd);
     if (error != 0)
         return error;
-    /* grow 9: look for a successor again: while the lock is held, no process can set the bit */
+    /* grow 9: check again for a successor: no process can set its bit while this lock is held */
     const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
@@ -67,7 +68,8 @@ static __attribute__((noinline)) int add_exactly(bloomfile_filter *f, const uint
     return succeeded ? ADDING_SUCCEEDED : 0;
 }
 
-/* Whether the layer has a successor. Late adds must be repeated (live.md, S10), so look often. */
+/* Returns whether the layer has a successor. Checked often, because adds after that must be
+ * repeated (live.md, S10). */
 static bool is_left(const bloomfile_filter *f)
 {
     return header_is_layer(&f->header) && live_succeeded(f);
@@ -78,7 +80,7 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
 {
     struct kernel_change change = { 0 };
     if (f->live->session->turn && is_left(f))
-        return ADDING_SUCCEEDED; /* grow 9: look again, under the lock */
+        return ADDING_SUCCEEDED; /* grow 9: checked again under the lock */
     if (!f->live->exact || f->live->session->turn) {
         add_digests(f, digests, n, was_new, &change);
     } else {
@@ -86,7 +88,8 @@ static inline int add_all(bloomfile_filter *f, const uint64_t *digests, size_t n
         if (error != 0)
             return error;
     }
-    /* add 2: of two threads that each add a key and look up the other's, at least one finds it. */
+    /* add 2: if two threads each add a key and then look up the other's key, at least one finds
+     * it. */
     shared_order();
     capacity_count(f, &change);
     done->new_keys += (size_t)change.keys;
@@ -126,9 +129,10 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A writer that joins tries for one second (L1), and a slow disk may take that long to read a
- * hundred pages. So a stretch is a turn only if the stretch before it was fast. Between turns the
- * lock is shared for less than a microsecond, so gaps without turns let other writers in. */
+/* A writer that joins tries for one second (L1). On a slow disk, adding to a hundred cold pages may
+ * take as long, so a stretch of digests is a turn only if the stretch before it was fast. Between
+ * two turns the lock is shared for less than a microsecond, and a joining writer tries only once a
+ * millisecond. So after about 100 ms of turns there is a gap of 3 ms without turns. */
 void adding_next_turn(bloomfile_filter *f, size_t left)
 {
     struct session *s = f->live->session;

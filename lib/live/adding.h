@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adds and removals in one live image. */
+ * Adding to a single live image, and removing from it. */
 #ifndef BLOOMFILE_LIVE_ADDING_H
 #define BLOOMFILE_LIVE_ADDING_H
 
@@ -8,26 +8,27 @@
 #include "live/handle.h"
 #include "live/records.h"
 
-#define ADDING_MOST       1024 /* digests in a call of adding(), which checks the file's state first */
-#define ADDING_TURN       8192 /* digests in a turn, at most: then another writer may join */
-#define ADDING_TURN_LEAST 64   /* digests in a turn, at least: fewer do not pay for its locks */
-#define ADDING_FAST       4000 /* nanoseconds a digest: a slower stretch has waited for a disk */
-#define ADDING_SPELL      100000000 /* nanoseconds of turns between two gaps, approximately */
-#define ADDING_GAP        3000000 /* nanoseconds without a turn, so that another writer can join */
+#define ADDING_MOST       1024 /* digests in a call of adding(), which checks the file's state once */
+#define ADDING_TURN       8192      /* most digests in a turn; other writers can join after it */
+#define ADDING_TURN_LEAST 64        /* fewest digests in a turn; fewer do not pay for its locks */
+#define ADDING_FAST       4000      /* nanoseconds a digest; a slower stretch waited for a disk */
+#define ADDING_SPELL      100000000 /* nanoseconds: turns follow each other for about so long */
+#define ADDING_GAP        3000000 /* nanoseconds: then a gap without turns, so that writers can join */
 #define ADDING_SUCCEEDED                                                                           \
     INT32_MIN /* internal: the layer has a successor and does not accept keys */
 
 struct adding_done {
-    size_t keys;     /* added; after an error, the first of the call */
-    size_t new_keys; /* of these, how many were new */
+    size_t keys;     /* number of keys added; after an error, the first keys of the call */
+    size_t new_keys; /* number of these that were new */
 };
 
-/* Adds n digests, at most ADDING_MOST, and raises the counts of *done. was_new may be NULL; it is
- * set for each added key. BLOOMFILE_EFULL: the next key is new, and capacity_limit() is reached. */
+/* Adds n digests, at most ADDING_MOST, and increments the counts of *done. was_new may be NULL; it
+ * is set for each added key. Returns BLOOMFILE_EFULL if the next key is new and capacity_limit() is
+ * reached. */
 int adding(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
            struct adding_done *done);
 
-/* Chooses how the handle adds. Call it before the handle joins. */
+/* Chooses the functions by which the handle adds. Call it before the handle joins the writers. */
 static inline void adding_start(bloomfile_filter *f, unsigned flags)
 {
     struct live *l = f->live;
@@ -37,12 +38,12 @@ static inline void adding_start(bloomfile_filter *f, unsigned flags)
                         !layout_of(f->header.layout)->counts;
     l->turns = (flags & BLOOMFILE_OPEN_ONE_THREAD) != 0 && !l->alone && !l->in_memory &&
                f->kernel->add_alone != NULL;
-    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* alone, it is exact anyway */
+    l->exact = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 && !l->alone; /* alone is exact anyway */
     l->set = l->exact ? NULL : l->alone ? f->kernel->set_alone : f->kernel->set_shared;
 }
 
-/* The short path of a single add. If the add needs no lock and no more room, and the handle has no
- * error, adds the digest and returns true. Otherwise returns false: call adding(). */
+/* The fast path of a single add. If the add needs no lock and no more room, and the handle has no
+ * error, adds the digest and returns true. Otherwise returns false; then call adding(). */
 static inline bool adding_one(bloomfile_filter *f, uint64_t digest, bool *was_new)
 {
     const struct live *l = f->live;
@@ -59,10 +60,11 @@ static inline bool adding_one(bloomfile_filter *f, uint64_t digest, bool *was_ne
     return true;
 }
 
-/* A turn: the only writer of a file locks out other writers, and adds a batch by storing whole
- * words (live.md, "Sole adders"). Ends the present turn, and starts another for the next of `left`
- * digests if that pays. A long call calls adding_turn() before it adds digest `at`, and with `left`
- * 0 after the last. */
+/* A turn: the only writer of a file locks out other writers for up to ADDING_TURN digests. During a
+ * turn it can store whole words instead of setting bits by locked instructions (live.md, "Sole
+ * adders"). adding_next_turn() ends the present turn and, if that pays, starts another for the next
+ * of `left` digests. A long call calls adding_turn() before it adds digest `at`, and with `left` =
+ * 0 after the last digest. */
 void adding_next_turn(bloomfile_filter *f, size_t left);
 
 static inline void adding_turn(bloomfile_filter *f, size_t at, size_t left)
@@ -71,10 +73,12 @@ static inline void adding_turn(bloomfile_filter *f, size_t at, size_t left)
         adding_next_turn(f, left);
 }
 
-/* Adds all n digests even if the layer is full: late adds of a forgetting series (live.md, S10). */
+/* Adds all n digests even if the layer is full: for late adds of a forgetting series (live.md,
+ * S10). */
 int adding_late(bloomfile_filter *f, const uint64_t *digests, size_t n);
 
-/* Takes back one add of a key, in a counting image. BLOOMFILE_EABSENT: it is certainly absent. */
+/* Undoes one add of a key, in a counting image. Returns BLOOMFILE_EABSENT if the key is certainly
+ * absent. */
 int removing(bloomfile_filter *f, uint64_t digest);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Admission of keys up to a limit. A single writer counts exactly. Several writers also estimate
- * from a sample of the bits, because their counts are unknown until they commit. */
+ * The limit on the number of keys. A single writer counts exactly. Several writers also estimate
+ * the number from a sample of the bits, because uncommitted counts are known only to their
+ * process. */
 #include "live/capacity.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "live/records.h"
 #include "sizing/sizing.h"
 
-#define OVERSHOOT   200  /* all writers together add 1/200 of the limit before they count again */
+#define OVERSHOOT   200  /* all writers together may add limit / 200 keys before they count again */
 #define SAMPLES     64   /* samples spread over the body */
 #define SAMPLE_SIZE 8192 /* bytes of a sample */
 
@@ -22,9 +23,10 @@ uint64_t capacity_limit(const struct header *h, unsigned flags)
 
 /* ---- the image */
 
-/* The number of keys, estimated from the one bits, plus a margin: in the whole body three standard
- * deviations of linear counting, 2/3 of the square root of the keys if k is at least 4; in a sample
- * one standard deviation of its keys. A low estimate would overfill the layer. */
+/* The number of keys, estimated from the one bits, plus a margin, because a low estimate would
+ * overfill the layer. If the whole body is counted, the margin is three standard deviations of
+ * linear counting: 2/3 of the square root of the keys if k is at least 4. For a sample it is one
+ * standard deviation of the number of keys in the sample. */
 static uint64_t estimate(const bloomfile_filter *f)
 {
     const struct header *h = &f->header;
@@ -42,9 +44,10 @@ static uint64_t estimate(const bloomfile_filter *f)
     return (uint64_t)(keys + (whole ? sqrt(keys) * 2 / 3 : sqrt(keys / share)));
 }
 
-/* The record lacks keys that other writers have not committed, or had not when they were killed. In
- * the layout counting n may also be too high: other writers removed keys since, or a remover
- * committed before the adder, so that n stayed at 0 and then rose by keys that are gone. */
+/* The record lacks the keys of writers that have not committed, or were killed before they did. In
+ * the counting layout n may also be too high: other writers may have removed keys since; or a
+ * remover committed before the adder of its keys, so that n was clamped at 0, and rose when the
+ * adder committed. */
 static uint64_t count_keys_now(const bloomfile_filter *f, const struct record *now)
 {
     if (now->writers <= 1 && (now->flags & RECORD_N_ESTIMATED) == 0)
@@ -53,12 +56,13 @@ static uint64_t count_keys_now(const bloomfile_filter *f, const struct record *n
     return layout_of(f->header.layout)->counts || seen > now->n ? seen : now->n;
 }
 
-/* How many keys this process may add before it counts again. 0: the limit is reached. */
+/* The number of keys that this process may add before it counts again; 0 if the limit is
+ * reached. */
 static uint64_t count_room(const bloomfile_filter *f)
 {
     struct record now;
     if (live_count(f, &now) != 0)
-        return 1; /* adding or syncing returns the error */
+        return 1; /* one: the add itself, or the next sync, will return the error */
     const uint64_t keys = count_keys_now(f, &now), writers = now.writers > 1 ? now.writers : 1;
     if (keys >= f->live->limit)
         return 0;
@@ -69,7 +73,7 @@ static uint64_t count_room(const bloomfile_filter *f)
 
 /* ---- the process */
 
-/* How many keys at the front are present: they need no room. */
+/* The number of leading keys that are already present: they need no room. */
 static size_t count_there(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
     size_t there = 0;
@@ -81,7 +85,7 @@ static size_t count_there(const bloomfile_filter *f, const uint64_t *digests, si
 static int64_t take_room(const bloomfile_filter *f, size_t some)
 {
     struct session *s = f->live->session;
-    pthread_mutex_lock(&s->asking);
+    pthread_mutex_lock(&s->room_lock);
     int64_t room = session_take_room(s, some);
     if (room <= 0) {
         session_drop_room(s); /* and the unused room of other threads */
@@ -89,7 +93,7 @@ static int64_t take_room(const bloomfile_filter *f, size_t some)
         room = session_take_room(s, some);
     }
     atomic_store(&s->has_room, room > 0);
-    pthread_mutex_unlock(&s->asking);
+    pthread_mutex_unlock(&s->room_lock);
     return room;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of changed files: device, inode, size, times and header are compared with the
+ * Detecting changed files: device, inode, size, times and header are compared with their values at
  * opening. */
 #include "live/file_change.h"
 
@@ -11,11 +11,11 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define SEALING_SECONDS 2 /* nearly every sealing writes for less time than this */
+#define SEALING_SECONDS 2 /* longer than nearly every seal takes to write */
 
 /* ---- the file */
 
-/* The time of the last change of contents, mode, owner or links, as one number to compare. */
+/* The time of the last change of contents, mode, owner or link count (ctime), as one number. */
 static uint64_t stamp_of(const struct stat *status)
 {
     return (uint64_t)status->st_ctim.tv_sec * 1000000000u + (uint64_t)status->st_ctim.tv_nsec;
@@ -68,8 +68,8 @@ static int check_file_size(const bloomfile_filter *f)
     return size == (off_t)f->geometry.image_size ? 0 : BLOOMFILE_ECHANGED;
 }
 
-/* Checks the mapped header. BLOOMFILE_ECHANGED, or the error of a live filter's records. On 0, *now
- * is the present header of a live filter. */
+/* Checks the mapped header. Returns 0, BLOOMFILE_ECHANGED, or the error of a live filter's records.
+ * On 0, *now is the current header of a live filter. */
 static int check_header(const bloomfile_filter *f, struct header *now)
 {
     if (f->map.copied)
@@ -96,7 +96,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Completing an unfinished sealing writes to the file, but does not change the contents. */
+/* Completing an unfinished seal writes to the file, but does not change its contents. */
 static bool was_rewritten(const bloomfile_filter *f, const struct stat *now)
 {
     return now->st_size != f->file.size ||
@@ -111,7 +111,7 @@ static int stat_path(const bloomfile_filter *f, struct stat *now)
     return stat(f->path, now) == 0 ? 0 : errno;
 }
 
-/* The mapped file may have another name now, or no name. Then the path says nothing about it. */
+/* If the path names another file now, its size and times are not those of the mapped file. */
 bool changed_in_place(const bloomfile_filter *f)
 {
     struct stat now;
@@ -125,8 +125,9 @@ bool changed_in_place(const bloomfile_filter *f)
     return false;
 }
 
-/* Looks at the header of a copied file. A copy does not keep the inode, so a new file may have its
- * number; and within one tick of the file system's clock the times may also be the same. */
+/* Compares the header of the file at the path, for a handle with a copy (BLOOMFILE_OPEN_COPY). A
+ * copy holds no reference to the inode, so a new file may reuse its number and, within one tick of
+ * the file system's clock, have the same times. */
 static bool changed_behind_copy(const bloomfile_filter *f)
 {
     uint8_t bytes[HEADER_MAX];
@@ -139,8 +140,8 @@ static bool changed_behind_copy(const bloomfile_filter *f)
     return changed;
 }
 
-/* Whether the file was modified within SEALING_SECONDS. Then a sealing may have ended between two
- * steps of the opening, and would look like a later change. */
+/* Returns whether the file was modified within the last SEALING_SECONDS. Then a seal may have ended
+ * between two steps of the opening, and would look like a later change. */
 static bool was_sealed_just_now(const bloomfile_filter *f)
 {
     struct timespec now;
@@ -153,7 +154,7 @@ bool changed_while_opened(const bloomfile_filter *f)
     return f->file.final && was_sealed_just_now(f) && changed_in_place(f);
 }
 
-/* Whether the file system shows a change. Only the size of a live file is constant. */
+/* Returns whether stat() shows a change. For a live file only the size is compared. */
 static bool file_changed(const struct file_looks *then, const struct stat *now)
 {
     if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
@@ -162,7 +163,8 @@ static bool file_changed(const struct file_looks *then, const struct stat *now)
            !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
 }
 
-/* Whether it was sealed since it was opened live. A new handle would check pages. */
+/* Returns whether the file was sealed since it was opened live. A new handle could verify its
+ * pages. */
 static bool sealed_since(const bloomfile_filter *f)
 {
     struct header now;
@@ -190,8 +192,8 @@ static int find_abandoned(const bloomfile_filter *f, const struct header *now, b
     int fd;
     if (!f->live->writing)
         return join_find_abandoned(f->live->fd, now, abandoned);
-    /* Not joined since a fork: a lock of the parent does not show through the opening they
-     * share. */
+    /* A child of fork() that has not joined: a lock that the parent holds on the shared description
+     * would not be reported as held. */
     int error = file_open_again(f->live->fd, false, &fd);
     if (error != 0)
         return error;
@@ -200,9 +202,9 @@ static int find_abandoned(const bloomfile_filter *f, const struct header *now, b
     return error;
 }
 
-/* Whether a writer was killed during a sync, or failed to poison the file. The kernel may have
- * reported a failed write to it. Other writers get that report at their next sync; readers do
- * not. */
+/* Checks whether a writer was killed during a sync, or could not poison the file. The kernel may
+ * have reported a failed write to that writer. Other writers get the report at their next sync;
+ * readers do not. */
 static int check_abandoned(const bloomfile_filter *f, const struct header *now)
 {
     bool abandoned = false;
@@ -216,7 +218,8 @@ static int check_abandoned(const bloomfile_filter *f, const struct header *now)
     return BLOOMFILE_EUNCLEAN;
 }
 
-/* Looks for changed bytes first: they make all pages wrong, not only those found damaged. */
+/* Looks for changes first: a changed file makes all pages wrong, not only those known to be
+ * damaged. */
 int changed_or_damaged(const bloomfile_filter *f)
 {
     struct header now;

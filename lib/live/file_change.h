@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of files that were changed or replaced since they were opened. */
+ * Detecting files that were changed or replaced since they were opened. */
 #ifndef BLOOMFILE_LIVE_FILE_CHANGE_H
 #define BLOOMFILE_LIVE_FILE_CHANGE_H
 
@@ -7,34 +7,35 @@
 
 #include "live/handle.h"
 
-/* Remembers path, identity, size and times from before the header was read. 0 or an errno. */
+/* Records path, identity, size and times from before the header was read. Returns 0 or an errno. */
 int changed_note(bloomfile_filter *f, const char *path, const struct stat *status);
 
-/* The same for a sealed layer, which is in the first layer's file. 0 or ENOMEM. */
+/* changed_note() for a sealed layer, which is in the first layer's file. Returns 0 or ENOMEM. */
 int changed_note_layer(bloomfile_filter *layer, const bloomfile_filter *first);
 
-/* The same for a writer that has sealed its file in place. */
+/* changed_note() for a writer that has sealed its file in place. */
 void changed_note_sealed(bloomfile_filter *f);
 
-/* Whether the mapped header cannot be read, or differs from the header at opening. In a live filter
- * only the parts that its writers do not change are compared. Never true for a copy. */
+/* Returns whether the mapped header cannot be read, or differs from the header at opening. In a
+ * live filter only the parts that its writers do not change are compared. Never true for a copy. */
 bool changed_header(const bloomfile_filter *f);
 
-/* Whether a sealed file that was opened by path was written to since: its size or time of
- * modification differs. If only its time of status change differs, all pages will be checked again.
+/* Returns whether a sealed file that was opened by path was written to since then: its size or
+ * mtime differs. If only its ctime differs, returns false, and all pages will be checked again.
  * Never true for a copy. */
 bool changed_in_place(const bloomfile_filter *f);
 
-/* The same right after the opening, for a file that may have been sealed in place during it. */
+/* changed_in_place() right after opening, for a file that may have been sealed in place
+ * meanwhile. */
 bool changed_while_opened(const bloomfile_filter *f);
 
-/* Whether the path has to be opened again, as bloomfile_is_stale() defines it. */
+/* Returns whether the path has to be opened again, as bloomfile_is_stale() defines it. */
 bool changed_is_stale(const bloomfile_filter *f);
 
-/* Why the body cannot be trusted, as bloomfile_check() returns it. 0: no reason known. */
+/* Returns the error of bloomfile_check(): the reason why the body cannot be trusted, or 0. */
 int changed_or_damaged(const bloomfile_filter *f);
 
-/* The same without looking at the header, which takes a system call. */
+/* The error known so far, without examining the file, which takes system calls. */
 int changed_or_damaged_so_far(const bloomfile_filter *f);
 
 #endif

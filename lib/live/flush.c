@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Syncs of a live body: the mark, then the body's msync, then the commit. */
+ * Syncing a live body: set the mark, msync the body, commit without the mark. */
 #include "live/flush.h"
 
 #include <bloomfile_inspect.h>
@@ -14,9 +14,10 @@
 #include "os/file.h"
 #include "os/map.h"
 
-/* sync 2: the mark. If it is set, its writer is gone, because LOCK_SYNCS was free. It was set after
- * this writer joined: joining waits for LOCK_SYNCS and refuses a marked file, unless the caller
- * accepts it. So the kernel reports the same failure to this writer. */
+/* sync 2: the mark. If it is already set, its writer died, because LOCK_SYNCS was free. The mark
+ * was set after this writer joined: joining waits for LOCK_SYNCS, and refuses a marked file unless
+ * the caller accepts it. So any failed write that the kernel reported to the dead writer is also
+ * reported to this one. */
 int flush_begin(const bloomfile_filter *f, struct header *now)
 {
     struct record next = now->record;
@@ -104,8 +105,8 @@ int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
     return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
 }
 
-/* LOCK_SYNCS is held, shared: no writer is syncing, and a mark was left by a dead writer. The
- * kernel may have reported a failure to that writer alone. */
+/* The caller holds LOCK_SYNCS, shared. So no writer is syncing, and a mark was left by a writer
+ * that died. The kernel may have reported a failed write to that writer alone. */
 static int check_mark(const bloomfile_filter *f)
 {
     struct header now;
@@ -126,8 +127,9 @@ static bool will_pass(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* Opens the file for writing before it syncs, because the kernel reports a failure only once. If
- * opening fails for a passing reason, does not sync, so that another process gets the report. */
+/* Opens the file for writing before the sync, to be able to poison it: the kernel reports a failure
+ * only once. If opening fails for a temporary reason, does not sync, so that the report remains for
+ * another process. */
 int flush_as_reader(const bloomfile_filter *f)
 {
     struct protocol_lock lock;
@@ -142,7 +144,7 @@ int flush_as_reader(const bloomfile_filter *f)
     return error;
 }
 
-/* ---- Completion of a sealing that was cut off. */
+/* ---- Completing a seal that was interrupted. */
 
 static int verify(const struct header *h, const uint8_t *body)
 {
@@ -154,7 +156,8 @@ static int verify(const struct header *h, const uint8_t *body)
     return error;
 }
 
-/* Holds the locks. Reads the header again: another process may have completed the sealing. */
+/* The caller holds the locks. Reads the header again, because another process may have completed
+ * the seal. */
 static int complete_seal(int fd, const struct file_identity *own, const struct map *map,
                          struct header *h)
 {

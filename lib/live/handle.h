@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The handle: a valid header, the bytes after it, and the code that reads them. */
+ * The handle: a valid header, the mapped bytes, and the functions that read them. */
 #ifndef BLOOMFILE_LIVE_HANDLE_H
 #define BLOOMFILE_LIVE_HANDLE_H
 
@@ -19,7 +19,7 @@
 #include "os/map.h"
 #include "publish/publish.h"
 
-/* The identity of a file, and the values that show its changes. */
+/* The identity of a file, and the values by which its changes are detected. */
 struct file_looks {
     dev_t device;
     ino_t inode;
@@ -28,7 +28,7 @@ struct file_looks {
     struct timespec modified, touched; /* st_mtim and st_ctim */
 };
 
-/* The part of a handle that only live files have. */
+/* The members of a handle that only live filters have. */
 struct live {
     const uint8_t *header; /* mapped */
     struct session *session;
@@ -37,7 +37,7 @@ struct live {
     uint64_t limit;           /* of keys, for a writer: capacity_limit() */
     int finished;             /* result of bloomfile_finish() */
     bool writing;             /* one of the file's writers */
-    bool in_memory;           /* not in a file: it ends with its processes */
+    bool in_memory;           /* a filter in memory, which ends with its processes */
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
     bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns save time */
@@ -46,7 +46,8 @@ struct live {
                     uint64_t digest); /* adds one key by the kernel; NULL: use adding() */
 };
 
-/* Lookups while the guard has doubts. hits may be NULL. contains_many() returns the number of hits.
+/* The lookup functions while the guard has doubts. hits may be NULL. contains_many() returns the
+ * number of hits.
  */
 struct doubtful_lookup {
     bool (*contains)(const bloomfile_filter *f, uint64_t digest);
@@ -65,7 +66,7 @@ struct handle_images {
 
 struct adding_done;
 
-/* What the public functions do with each kind of handle: sealed, live, or a series. */
+/* The operations behind the public functions, for each kind of handle: sealed, live or a series. */
 struct handle_operations {
     int (*add)(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done); /* as adding(); n may be 0 */
@@ -91,7 +92,8 @@ struct series;
 
 struct bloomfile_filter {
     struct kernel_view view; /* owns `shapes` */
-    /* Lookups without doubts: functions of the kernel, of a live file or of a series. */
+    /* The lookup functions while the guard has no doubts: of the kernel, of a live file or of a
+     * series. */
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
@@ -99,23 +101,23 @@ struct bloomfile_filter {
     const struct handle_operations *operations;
     const struct kernel *kernel;
     const uint8_t *state[2]; /* the `state` fields of a live file's two records, for lookups */
-    struct guard *guard;     /* the part that lookups may write */
+    struct guard *guard;     /* the only part that lookups may write */
     struct live *live;       /* NULL: sealed, or a series */
-    struct series *series;   /* the layers, or NULL. The handle of a series has the first layer's
-                                header, and a guard that counts all layers' doubts */
-    struct header header;    /* as it was when opened */
+    struct series *series;   /* the layers, or NULL. The handle of a series has the header of the
+                                first layer, and a guard that counts the doubts of all layers */
+    struct header header;    /* as at opening */
     struct geometry geometry;
     struct map map;
-    char *path;             /* NULL: not opened by path */
-    int folder;             /* a descriptor that `path` goes through, or -1 */
-    int reader;             /* a descriptor of a sealed file, for lookups that do not wait, or -1 */
-    uint64_t start;         /* offset of the image in the file of `reader` */
-    struct file_looks file; /* of `path` */
+    char *path;     /* NULL: not opened by path */
+    int folder;     /* the folder's descriptor, if `path` goes through /proc/self/fd; else -1 */
+    int reader;     /* a descriptor of a sealed file, for lookups that do not wait, or -1 */
+    uint64_t start; /* offset of the image in the file of `reader` */
+    struct file_looks file;   /* of `path` */
     struct publish_only only; /* the file that its results may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
 
-/* The handle whose `view` this is: for its functions contains and contains_many. */
+/* Returns the handle that contains this `view`. */
 static inline const bloomfile_filter *handle_of_view(const struct kernel_view *view)
 {
     _Static_assert(offsetof(bloomfile_filter, view) == 0, "a handle begins with its view");

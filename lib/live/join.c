@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Joining and leaving the writers of a file: their lock, and the count and boot in the record. */
+ * Joining and leaving the writers of a file: their lock, and the record's count of writers and
+ * boot. */
 #include "live/join.h"
 
 #include <bloomfile_inspect.h>
@@ -21,7 +22,7 @@
 
 /* ---- looking */
 
-/* Reads the record in force, for a header whose static part is valid. On error *r is unchanged. */
+/* Reads the record in force of a file whose static header is valid. On error *r is unchanged. */
 static int read_record(int fd, const struct header *h, struct record *r)
 {
     uint8_t bytes[HEADER_MAX];
@@ -36,9 +37,9 @@ static int read_record(int fd, const struct header *h, struct record *r)
     return faults.first;
 }
 
-/* A writer holds the lock from before it sets the mark until it has cleared it. So if the lock is
- * free, and after that the marked record is still in force, its writer is gone. If another record
- * is in force, the marked sync has ended; the new record may also have a mark. */
+/* A writer holds LOCK_SYNCS from before it sets the mark until after it has cleared it. So if the
+ * lock is found free, and the marked record is still in force after that, the writer died. If
+ * another record is in force, the marked sync has ended; the new record may be marked as well. */
 int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;
@@ -81,7 +82,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 
 /* ---- joining */
 
-/* A filter in memory does not outlive the boot, so any identity will do. */
+/* A filter in memory does not outlive the boot, so any constant serves as its boot_id. */
 static int identity(const bloomfile_filter *f, uint8_t id[BOOT_ID_SIZE])
 {
     if (!f->live->in_memory)
@@ -101,7 +102,8 @@ static int try_to_lock_writers(const bloomfile_filter *f)
                                                  : lock_try(f->live->fd, LOCK_WRITERS, false);
 }
 
-/* Tries for a second: another writer may hold the lock exclusively while it adds a batch. */
+/* Tries for one second: another writer may hold the lock exclusively during a turn
+ * (live/adding.h). */
 static int lock_writers(const bloomfile_filter *f)
 {
     const struct timespec pause = { .tv_nsec = 1000 * 1000 };
@@ -128,7 +130,8 @@ static int find_others(const bloomfile_filter *f, bool *others)
     return is_sole(f) ? 0 : lock_held_by_others(f->live->fd, LOCK_WRITERS, others);
 }
 
-/* The caller holds LOCK_SYNCS, shared, and LOCK_RECORDS, so a mark was left by a dead writer. */
+/* The caller holds LOCK_SYNCS, shared, and LOCK_RECORDS, so a mark was left by a writer that
+ * died. */
 static int enlist(const bloomfile_filter *f)
 {
     struct header now;
@@ -151,7 +154,8 @@ static int enlist(const bloomfile_filter *f)
         return BLOOMFILE_EUNCLEAN;
     if (machine_died || sync_abandoned)
         next.ones = next.overflow = 0;
-    /* join 6: lost counts are flagged. Writers in the record that hold no lock were killed. */
+    /* join 6: flag lost counts. If the record counts writers, but none holds the lock, they were
+     * killed. */
     bool counts_lost = !clean && !others && next.writers > 0;
     if (machine_died || sync_abandoned || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
@@ -186,8 +190,9 @@ int join_writers(const bloomfile_filter *f)
     return error;
 }
 
-/* A child of fork() shares its parent's open file description: its locks, and the kernel's reports
- * of failed writes, each of which comes only once. So the child opens the file again. */
+/* A child of fork() shares its parent's open file description, and with it the locks and the
+ * kernel's reports of failed writes, each of which is given only once. So the child opens the file
+ * again. */
 int join_open_own(const bloomfile_filter *f)
 {
     if (f->live->session->own)
@@ -195,7 +200,8 @@ int join_open_own(const bloomfile_filter *f)
     int error = file_check(f->live->fd, &f->live->own);
     if (error != 0)
         return error;
-    /* A handle that has not joined a layer, or has left it, may still have to poison it. */
+    /* A handle that has not joined the writers of a layer, or has left them, may still have to
+     * poison it. */
     const bool writable = f->live->writing || file_is_writable(f->live->fd);
     error = writable ? map_reopen(&f->map, f->live->fd) : file_reopen(f->live->fd);
     if (error == EACCES && !f->live->writing)
@@ -227,7 +233,8 @@ int join_writable(const bloomfile_filter *f)
 
 /* ---- leaving */
 
-/* leave 2: the last writer leaves the file clean. Any other writer of the record was killed. */
+/* leave 2: the last writer leaves the file clean. If the record still counts writers, they were
+ * killed. */
 static struct record without_writers(struct record r)
 {
     if (r.writers > 0)
@@ -258,7 +265,8 @@ static int resign(const bloomfile_filter *f)
         return error;
     if (live_in_doubt(f)) {
         error = atomic_load(&f->guard->error);
-        /* another file was copied over it, or another writer's sync never ended */
+        /* another file was copied over it, or another writer died in a sync: not for this writer to
+         * poison */
         const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
@@ -268,8 +276,8 @@ static int resign(const bloomfile_filter *f)
         next.writers--;
     if (!others)
         next = without_writers(next);
-    /* leave 3: an abandoned mark is cleared, but only after a sync. A reader that sees it while
-     * this writer holds LOCK_SYNCS takes it for a sync under way, and relies on that sync. */
+    /* leave 3: an abandoned mark is cleared, but only after a sync. A reader that sees the mark
+     * while this writer holds LOCK_SYNCS assumes a sync in progress, and relies on it. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* leave 5: the counts, and whether the file is clean. */
     return others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
@@ -285,7 +293,8 @@ int join_leave(const bloomfile_filter *f)
         error = protocol_lock_records(&lock);
     if (error == 0)
         error = resign(f);
-    join_unlock_writers(f); /* leave 6: first, so that the next to leave knows if it is the last */
+    /* leave 6: before LOCK_SYNCS, so that the next writer to leave sees whether it is the last */
+    join_unlock_writers(f);
     protocol_lock_end(&lock);
     return error;
 }
@@ -302,7 +311,7 @@ int join_check_path(const bloomfile_filter *f)
     return same ? error : BLOOMFILE_EREPLACED;
 }
 
-/* ---- the live part of a handle */
+/* ---- the members of a handle that only live filters have */
 
 int live_new(bloomfile_filter *f, const uint8_t *header)
 {

@@ -50,7 +50,7 @@ void lock_drop(int fd, uint64_t byte, uint64_t count)
     control(fd, F_OFD_SETLK, &lock);
 }
 
-/* Whether another open file description has a lock that conflicts with such a lock. */
+/* Sets *held to whether a lock of another open file description conflicts with this lock. */
 static int is_in_the_way(int fd, uint64_t byte, bool exclusive, bool *held)
 {
     struct flock lock = on_bytes(byte, 1, exclusive);

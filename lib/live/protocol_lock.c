@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The locks of the live protocol: bytes 3 and 1 of the file, locked for the time of one call. */
+ * The locks of the live protocol, LOCK_SYNCS and LOCK_RECORDS, held for the time of one call. */
 #include "live/protocol_lock.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 
 #define SOLE_SIZE 4096 /* bytes mapped by a sole adder */
 
-/* ---- openings, which a child of fork() closes: it must not use its parent's */
+/* ---- the list of open protocol locks, whose descriptors a child of fork() closes */
 
 static struct {
-    pthread_mutex_t lock; /* held while an opening is made or closed, and over fork() */
+    pthread_mutex_t lock; /* held while a descriptor is opened or closed, and during fork() */
     struct protocol_lock *first;
-    bool watched;     /* fork() calls the handlers */
-    sigset_t signals; /* signal mask from before the present turn */
+    bool watched;     /* the pthread_atfork() handlers are installed */
+    sigset_t signals; /* signal mask from before the current turn */
 } openings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void before_fork(void)
@@ -56,7 +56,8 @@ static bool forks_are_watched(void)
     return openings.watched;
 }
 
-/* Opens the handle's file. EBADF: the application closed the descriptor and reused its number. */
+/* Opens the handle's file again. Returns EBADF if the application closed the descriptor and reused
+ * its number. */
 static int open_own(struct protocol_lock *t, const bloomfile_filter *f, bool writable)
 {
     int own, error = file_open_again(f->live->fd, writable, &own);
@@ -85,7 +86,7 @@ static void open_for_call(struct protocol_lock *t, const bloomfile_filter *f, bo
     pthread_mutex_unlock(&openings.lock);
 }
 
-/* Without an opening of its own, the lock uses that of the handle. */
+/* If the file cannot be opened again, the lock uses the handle's descriptor. */
 static int start_lock(struct protocol_lock *t, const bloomfile_filter *f, bool reads)
 {
     *t = (struct protocol_lock){ .fd = -1, .refused = ENOMEM };
@@ -146,7 +147,8 @@ void protocol_unlock_records(const struct protocol_lock *t)
     lock_drop(t->fd, LOCK_RECORDS, 1);
 }
 
-/* Closing drops the locks too, unless a child made without fork handlers has the opening. */
+/* Unlocks explicitly: closing alone would not, if a child made without fork handlers shares the
+ * description. */
 void protocol_lock_end(struct protocol_lock *t)
 {
     lock_drop(t->fd, LOCK_SYNCS, 1);
@@ -157,7 +159,8 @@ void protocol_lock_end(struct protocol_lock *t)
 
 /* ---- the lock of a sole adder */
 
-/* The mapping keeps the opening, and so its lock, after the descriptor is closed. */
+/* The mapping keeps the open file description, and with it the lock, after the descriptor is
+ * closed. */
 static int keep_open(int fd, void **sole)
 {
     void *page = mmap(NULL, SOLE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
@@ -196,7 +199,8 @@ void protocol_unlock_sole(void *sole)
 
 /* ---- the lock of a turn (live/adding.h) */
 
-/* Signals wait: a handler that calls fork() during a turn would wait for the end of that turn. */
+/* Signals are blocked: a handler that calls fork() during a turn would wait for the end of that
+ * turn, and so deadlock. */
 bool protocol_lock_turn(const bloomfile_filter *f)
 {
     sigset_t before;

@@ -10,7 +10,7 @@
 #include "format/decode.h"
 #include "live/lock_bytes.h"
 
-/* Whether `value` is below the highest value seen so far. */
+/* Raises *highest to `value`. Returns true if `value` is below it. */
 static bool fell(atomic_uint_least64_t *highest, uint64_t value)
 {
     uint64_t seen = atomic_load(highest);
@@ -19,15 +19,15 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
     return value < seen;
 }
 
-/* Whether the record cannot follow the records read before. Then another file, or an older copy of
- * this file, was copied over it; or both records were overwritten during the read, and reading
- * again helps. */
+/* Returns whether the record is older than the records read before. Then another file, or an older
+ * copy of this file, was copied over it; or both records were overwritten during the read, and the
+ * caller reads again. */
 static bool went_back(const bloomfile_filter *f, const struct record *r)
 {
     struct session *s = f->live->session;
     if (r->state != BLOOMFILE_STATE_SEALED && !header_same_identity(r, &f->header.record))
         return true;
-    /* A failed sealing is poisoned with a lower sequence than the sealed record had. */
+    /* A failed seal is poisoned with a sequence below that of the sealed record. */
     if (r->state == BLOOMFILE_STATE_POISONED)
         return false;
     if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
@@ -35,7 +35,7 @@ static bool went_back(const bloomfile_filter *f, const struct record *r)
     /* Only the last writer to leave marks the file clean, and this writer has not left. */
     if (r->state == BLOOMFILE_STATE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
         return true;
-    /* The count of one bits falls only if keys are removed or counts were lost. */
+    /* The count of one bits never decreases, unless keys are removed or counts were lost. */
     const bool only_more =
         !layout_of(f->header.layout)->counts && (r->flags & RECORD_N_ESTIMATED) == 0;
     return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
@@ -86,19 +86,21 @@ static struct record_place place_of(const bloomfile_filter *f)
     return (struct record_place){ f->live->fd, &f->live->own, &f->map };
 }
 
-/* commit 2: over the record that is not in force: if the write is torn, the other is whole. */
+/* commit 2: overwrites the record that is not in force: if the write is torn, the other record is
+ * whole. */
 static int write_record(struct record_place at, const struct header *now, const struct record *next)
 {
     struct record r = *next;
     if (next->sequence == HEADER_SEALED_SEQUENCE)
         return EOVERFLOW;
     if (header_is_layer(now) && header_has_successor(at.map->bytes))
-        r.flags |= RECORD_SUCCEEDED; /* permanently, even if the record with this bit was torn */
+        r.flags |= RECORD_SUCCEEDED; /* the bit is permanent, even if the record that first had it
+                                        was torn */
     return record_write(at.fd, at.own, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
-/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: also over the
- * other record, poison 4: and to disk. Goes on after errors: poison in either record is enough. */
+/* poison 1: overwrite the record that is not in force; poison 2: sync; poison 3: overwrite the
+ * other record; poison 4: sync. Continues after errors, because one poisoned record is enough. */
 static void poison(struct record_place at, struct header *now)
 {
     now->record.state = BLOOMFILE_STATE_POISONED;
@@ -122,7 +124,7 @@ static void poison_at(const bloomfile_filter *f, int fd)
 {
     struct map map;
     struct header now;
-    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* it needs a descriptor for writing */
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* fails if the descriptor is not writable */
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
@@ -138,8 +140,8 @@ int live_poison_as_reader(const bloomfile_filter *f, int fd, int error)
     return error;
 }
 
-/* commit 1: the record in force is on disk. A writer may have been killed before it synced its
- * record; then overwriting the other record might leave no whole record on disk. */
+/* commit 1: sync the record in force, unless it is on disk. Its writer may have been killed before
+ * it synced; overwriting the other record could then leave no whole record on disk. */
 static int sync_record_in_force(const bloomfile_filter *f, struct header *now)
 {
     if (f->live->session->durable == now->record.sequence + 1)
@@ -187,7 +189,8 @@ int live_commit(const bloomfile_filter *f, struct header *now, struct record nex
     return 0;
 }
 
-/* value + by, clamped to [0, limit]. Clamping means that counts are missing. */
+/* value + by, clamped to [0, limit]. If it is clamped, counts are missing, and *flags gets
+ * RECORD_N_ESTIMATED. */
 static uint64_t moved_count(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
 {
     uint64_t sum;
@@ -199,8 +202,8 @@ static uint64_t moved_count(uint64_t value, int64_t by, uint64_t limit, uint32_t
     return by < 0 ? 0 : limit;
 }
 
-/* Sums may be out of range: a killed writer's counts are missing, and a writer may remove a key
- * whose add another writer has not committed. */
+/* Sums may be out of range, because the counts of a killed writer are missing, and because a writer
+ * may remove a key before the writer that added it commits. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted)
 {
@@ -261,7 +264,8 @@ int live_count(const bloomfile_filter *f, struct record *counted)
     return error;
 }
 
-/* ---- By pwrite(), so that a full or failing disk is an error instead of a signal. */
+/* ---- Records are written by pwrite(): a full or failing disk is then an error, where a store to
+ * the mapping would raise SIGBUS. */
 
 int record_write(int fd, const struct file_identity *own, const struct header *h,
                  const struct record *r, const uint8_t *image, unsigned kept, unsigned slot)

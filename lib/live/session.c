@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A process's share of a live file: counts in shards, mutexes, and a mapping that fork() wipes. */
+ * The state of one process for a live file: counts in shards, mutexes, and a mapping that fork()
+ * wipes. */
 #include "live/session.h"
 
 #include "os/memory.h"
 
-#define SHARES 4 /* a thread takes this part of the room, or all if it took room last */
+#define SHARES 4 /* a thread takes 1/4 of the room; all of it if it took room last */
 
 int session_new(struct session **out)
 {
@@ -50,7 +51,7 @@ bool session_count(struct session *s, const struct kernel_change *change)
     return session_room_of(place) <= 0;
 }
 
-/* The first shard also has the counts that a failed commit gave back. */
+/* The first shard is always used: failed commits return their counts to it. */
 static bool is_used(const struct session *s, const struct session_shard *t)
 {
     return t == s->shards || atomic_load(&t->owner) != 0;
@@ -163,7 +164,8 @@ void session_drop_room(struct session *s)
     s->room = 0;
 }
 
-/* ---- locks: between threads first, since all threads of a process are one holder of file locks */
+/* ---- locks: mutexes between threads first, because all threads of a process are one holder of
+ * file locks */
 
 static unsigned stripe_of(uint64_t digest)
 {

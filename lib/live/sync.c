@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Syncing of one image: a writer commits, a reader does not. */
+ * Syncing a single image: a writer commits, a reader does not. */
 #include "live/sync.h"
 
 #include "live/file_change.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files: opening, reading, writing, allocating and flushing them. System calls are repeated if a
- * signal interrupts them. */
+ * Opening, reading, writing, allocating and flushing files. System calls interrupted by a signal
+ * are repeated. */
 #include "os/file.h"
 
 #include <bloomfile.h>
@@ -55,7 +55,8 @@ static struct timespec time_of(struct statx_timestamp time)
     return (struct timespec){ .tv_sec = (time_t)time.tv_sec, .tv_nsec = time.tv_nsec };
 }
 
-/* False if the system lacks or forbids the call, and after errors, which stat() will report. */
+/* Returns false if the system lacks or forbids statx(), and after other errors, which stat() will
+ * report. */
 static bool stat_by_statx(int folder, const char *path, int flags, struct stat *status)
 {
     struct statx x;
@@ -92,7 +93,8 @@ int file_stat_path_now(const char *path, struct stat *status)
     return stat_by_statx(AT_FDCWD, path, FORCE_SYNC, status) || stat(path, status) == 0 ? 0 : errno;
 }
 
-/* Device and inode never change, so this does not query a server. */
+/* For device and inode only, which never change: does not query the server of a network file
+ * system. */
 static int stat_cheaply(int fd, struct stat *status)
 {
     if (stat_by_statx(fd, "", AT_EMPTY_PATH | DONT_SYNC, status))
@@ -156,8 +158,8 @@ bool file_is_cached(int fd, uint64_t offset, size_t size)
 {
     uint8_t page[FILE_PAGE];
     const struct iovec to = { page, size };
-    /* Not every C library has preadv2(). The offset is two words; the second is for 32-bit
-     * machines. */
+    /* Not every C library has preadv2(). The system call takes the offset as two words; the second
+     * is used by 32-bit machines. */
     return syscall(SYS_preadv2, fd, &to, 1, (unsigned long)offset, (unsigned long)(offset >> 32),
                    RWF_NOWAIT) == (long)size;
 }
@@ -222,8 +224,8 @@ int file_flush(int fd)
     return result == 0 ? 0 : errno;
 }
 
-/* After an error XFS shuts down and loses the names. Then fsync() of a directory still returns 0,
- * but fstat() returns EIO. */
+/* After an I/O error XFS shuts down and loses the names. fsync() of a directory then still returns
+ * 0, but fstat() returns EIO. */
 int file_flush_names(int directory)
 {
     struct stat status;
@@ -265,11 +267,11 @@ int file_apart(int fd)
     return apart;
 }
 
-/* ---- fallocate(), or zeros. Either would fill a disk that is too small before it fails, so
- * that other programs find it full; the free space is compared first. */
+/* ---- Allocation by fallocate(), or by writing zeros. On a disk that is too small, either would
+ * fail only after it has filled the disk, so the free space is checked first. */
 
-/* Whether the file system certainly lacks room. Some file systems of FUSE, and a tmpfs without a
- * limit, report no size. Ignores quotas. */
+/* Returns whether the file system certainly lacks room. Some FUSE file systems, and a tmpfs without
+ * a limit, do not report their size. Ignores quotas. */
 static bool lacks_room(int fd, uint64_t size)
 {
     struct statvfs disk;
@@ -314,10 +316,9 @@ int allocate_file(int fd, uint64_t size, bool reserve)
     return reserve ? write_zeros(fd, size) : 0;
 }
 
-/* ---- Temporary files without a name: by O_TMPFILE, or by removing the name right after
- * creation. */
+/* ---- Unnamed temporary files: by O_TMPFILE, or by unlinking the file right after creating it. */
 
-/* Creates a file and removes its name. Only a kill between the two calls leaves it behind. */
+/* Creates a file and unlinks it. Only a kill between the two calls leaves it behind. */
 static int open_and_unlink(const char *folder, int *fd)
 {
     char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * This machine: its file systems, by the magic numbers of statfs(2), its boot, from /proc,
- * and random identities. */
+ * Properties of this machine: its file systems, by the magic numbers of statfs(2); its boot_id,
+ * from /proc; and random identities. */
 #include "os/host.h"
 
 #include <bloomfile.h>
@@ -19,8 +19,8 @@
 #define OVERLAY 0x794C7630u
 #define FUSE    0x65735546u
 
-/* From statfs(2), linux/magic.h, and the list of remote file systems in coreutils. FUSE is missing:
- * the file system behind it cannot be identified. */
+/* From statfs(2), linux/magic.h, and the list of remote file systems in coreutils. Not FUSE,
+ * because the file system behind it cannot be identified. */
 static const uint32_t shared_by_hosts[] = {
     0x00006969, /* NFS */
     0x0000517B, /* SMB */
@@ -47,7 +47,7 @@ static const uint32_t shared_by_hosts[] = {
     0xA501FCF5, /* VxFS, which a cluster may share */
     0x013111A8, /* IBRIX */
     0x0000564C, /* NCP */
-    0x61756673, /* aufs, where a reader may be left with an older copy */
+    0x61756673, /* aufs, where a reader may keep an older copy */
 };
 
 static int type_of(int fd, uint32_t *type)
@@ -117,7 +117,7 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* 16 bytes as hexadecimal digits, with dashes between some of them. */
+/* Parses 16 bytes as hexadecimal digits, with dashes between some of them. */
 static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
 {
     unsigned digits = 0;
@@ -135,7 +135,7 @@ static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
     return digits == 2 * BOOT_ID_SIZE && any != 0;
 }
 
-/* The caller would take ENOENT for a missing filter. */
+/* Replaces ENOENT, which the caller would report as a missing filter. */
 static int not_opened(int error)
 {
     return error == ENOENT || error == ENOTDIR ? BLOOMFILE_ENOBOOT : error;

@@ -40,15 +40,15 @@ struct map_cost map_cost(const struct map *map)
 
 /* ---- mapping */
 
-/* Locks pages as they are faulted in. So a limit fails before anything is read, and reading reports
- * its own errors. */
+/* Locks pages as they are faulted in. So exceeding the limit fails before anything is read, and
+ * read errors are reported by reading. */
 static int lock_pages(const struct map *map, size_t size)
 {
     return mlock2(map->bytes, size, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
-/* Touches each page after pread() has read it, because pread() reports an error where touching
- * would raise SIGBUS. A page may still go bad in between. */
+/* Reads each page by pread() and then touches it: pread() returns an error where a touch alone
+ * would raise SIGBUS. The page may still become unreadable in between. */
 static int read_and_touch(const struct map *map, int fd, uint64_t offset)
 {
     uint8_t piece[READ_AT_ONCE];
@@ -64,8 +64,8 @@ static int read_and_touch(const struct map *map, int fd, uint64_t offset)
     return 0;
 }
 
-/* Reads pages into memory. Does not write, even if the mapping is writable: all pages would become
- * dirty. `offset`: of map->base in the file. */
+/* Reads pages into memory. Never writes to a writable mapping, which would make all pages dirty.
+ * `offset`: of map->base in the file. */
 static int fetch_pages(const struct map *map, int fd, uint64_t offset)
 {
     map_expect(map, MAP_SCAN);
@@ -92,9 +92,9 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
 
 /* ---- copying */
 
-/* Memory for `size` bytes. A large copy begins at a huge page, and only whole huge pages are
- * requested. The rest, and a small copy, are in small pages, so that they do not take more memory
- * than needed. */
+/* Maps memory for `size` bytes. A large copy is aligned to a huge page, and huge pages are
+ * requested only for whole ones. The remainder, and small copies, use small pages, to take no more
+ * memory than needed. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
     const size_t huge = size / HUGE_PAGE * HUGE_PAGE, base_size = rounded_to_pages(size);
@@ -123,7 +123,7 @@ static int read_into_map(struct map *map, int fd, uint64_t offset, size_t size, 
 
 /* ---- */
 
-/* Keeps the map, or releases it after an error. */
+/* Releases the map if `error` is not 0. */
 static int keep(const struct map *map, int error)
 {
     if (error != 0)
@@ -170,7 +170,7 @@ int map_reopen(const struct map *map, int fd)
     return error;
 }
 
-/* An interrupted call has not reported an error; the next call will. */
+/* Repeated after EINTR: an interrupted call has not reported an I/O error, the next call will. */
 int map_sync(const struct map *map, size_t size)
 {
     int result;
@@ -193,7 +193,8 @@ static struct rusage usage_of_thread(void)
     return usage;
 }
 
-/* mincore() would show it in advance, but only to processes that may write the file. */
+/* Counts major faults. mincore() would predict them, but only for processes that may write to the
+ * file. */
 long map_waits(void)
 {
     return usage_of_thread().ru_majflt;
@@ -215,8 +216,8 @@ void map_fetch(const uint8_t *bytes, size_t size)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ);
 }
 
-/* Replaces MADV_POPULATE_READ on older kernels: reads the first byte and the last, which together
- * touch every page of a header. */
+/* A substitute for MADV_POPULATE_READ on older kernels: reads the first and the last byte, which
+ * are on different pages if a header crosses one. */
 static bool can_be_read(const uint8_t *bytes, size_t size)
 {
     uint8_t both[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory in huge pages, aligned for them, in anonymous mappings where it grows by mremap(); and
- * memory that fork() wipes. */
+ * Memory in huge pages, aligned for them, and arrays of it that grow by mremap(); memory that
+ * fork() wipes. */
 #include "os/memory.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define LINE      ((size_t)64)       /* of a cache: a block of the layout blocked lies in one */
-#define PAGES     ((size_t)64 << 10) /* a whole number of pages on every system */
+#define LINE      ((size_t)64) /* bytes of a cache line, and of a block of the blocked layout */
+#define PAGES     ((size_t)64 << 10) /* a multiple of every page size */
 
-/* The bytes after the last whole huge page are in small pages, to use no more memory than
+/* The remainder after the last whole huge page uses small pages, to take no more memory than
  * needed. */
 static size_t mapped_size(size_t size)
 {
@@ -33,7 +33,7 @@ void *hugepages_alloc(size_t size)
     return pages;
 }
 
-/* `size` bytes that begin with a huge page. */
+/* Maps `size` bytes, aligned to a huge page. */
 static void *map_aligned(size_t size)
 {
     uint8_t *wide =
@@ -48,8 +48,8 @@ static void *map_aligned(size_t size)
     return wide + before;
 }
 
-/* Moves pages without copying, and makes them one larger mapping: Linux before 6.17 moves only one
- * mapping at a time. */
+/* Grows by moving pages, without copying. The result is a single mapping, because mremap() moves
+ * only one mapping at a time before Linux 6.17. */
 static void *grow_mapped(void *old, size_t old_size, size_t size)
 {
     if (size == old_size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Paths kept for later use: absolute, by getcwd(), whose result is checked because it may lead
- * elsewhere; and mount points. */
+ * Paths kept for later use: made absolute by getcwd(), whose result is verified because it may lead
+ * elsewhere. Detecting mount points. */
 #include "os/path.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static char *through_descriptor(const char *path, int *folder)
     snprintf(name, sizeof name, "/proc/self/fd/%d", *folder);
     if (leads_here(name))
         return joined(name, path);
-    close(*folder); /* there is no /proc */
+    close(*folder); /* /proc is not mounted */
     *folder = -1;
     return strdup(path);
 }
@@ -70,14 +70,14 @@ char *path_without_links(const char *path)
     return NULL;
 }
 
-/* ---- statx() reports mount points since Linux 5.8. Before that, a mount point and its folder have
- * different mounts. */
+/* ---- Linux reports mount points by statx() since 5.8. On older kernels, a mount point is on
+ * another mount than its folder. */
 
 #ifndef STATX_ATTR_MOUNT_ROOT
 #define STATX_ATTR_MOUNT_ROOT 0x2000
 #endif
 
-/* The number of the mount that a descriptor was opened through; -1: unknown. */
+/* Returns the id of the mount through which a descriptor was opened, or -1 if unknown. */
 static long mount_of(int fd)
 {
     char path[sizeof "/proc/self/fdinfo/" + 3 * sizeof fd], text[512];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The calling thread's signals, cancellation of its long calls, and threads that help it. */
+ * Blocking signals of the calling thread, cancelling its long calls, and helper threads. */
 #include "os/thread.h"
 
 #include <signal.h>
 #include <stddef.h>
 
-/* ---- The calling thread's signals, held back by pthread_sigmask(), which fails only if its
- * first argument is wrong. */
+/* ---- Blocking signals by pthread_sigmask(), which fails only if its first argument is wrong. */
 
 void signals_hold(sigset_t *before)
 {
@@ -15,8 +14,8 @@ void signals_hold(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
-/* Signals that a thread raises itself: if they were blocked, faults would end the process, and a
- * pipe without a reader would not. */
+/* Signals that a thread raises itself. If these were blocked, a fault would kill the process
+ * without calling its handler, and SIGPIPE would not end it. */
 static const int raised[] = { SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGSEGV, SIGTRAP };
 
 void signals_hold_sent(sigset_t *before)
@@ -33,8 +32,8 @@ void signals_let_go(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* ---- Cancellation of long calls, by the callback of each thread. Threads that a call starts
- * have no callback: the calling thread checks its own for all. */
+/* ---- Cancelling long calls, by a callback of the calling thread. The helper threads of a call
+ * have no callback: the calling thread checks for all. */
 
 static _Thread_local struct {
     int (*stop)(void *context);
@@ -52,7 +51,7 @@ int cancel_wanted(void)
     return mine.stop != NULL ? mine.stop(mine.context) : 0;
 }
 
-/* ---- Started for one piece of work, then joined. */
+/* ---- Helper threads, started for one piece of work and then joined. */
 
 static void *member(void *team)
 {

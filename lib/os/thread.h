@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The calling thread's signals, cancellation of its long calls, and threads that help it. */
+ * Blocking signals of the calling thread, cancelling its long calls, and helper threads. */
 #ifndef BLOOMFILE_OS_THREAD_H
 #define BLOOMFILE_OS_THREAD_H
 
@@ -8,30 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- The calling thread's signals, held back for a moment in which a kill would leave something
- * behind. */
+/* ---- Blocking signals while a kill would leave a file behind. */
 
-/* Sets *before, for signals_let_go(). Pairs of calls may be nested. Do not touch a mapped file
- * between them: a SIGBUS would kill the process without calling its handler. Async-signal-safe. */
+/* Blocks all signals. Sets *before, for signals_let_go(). Pairs of calls may be nested. Do not
+ * touch a mapped file between them: a blocked SIGBUS kills the process without calling its handler.
+ * Async-signal-safe. */
 void signals_hold(sigset_t *before);
-/* The same, but not for signals that the thread raises itself, such as that SIGBUS. */
+/* Blocks all signals except those that the thread raises itself, such as SIGBUS. */
 void signals_hold_sent(sigset_t *before);
 void signals_let_go(const sigset_t *before);
 
-/* ---- Cancellation of a long call by its caller. Each thread has its own callback. */
+/* ---- Cancelling a long call. Each thread has its own callback. */
 
-/* Sets the callback that can end this thread's long calls. NULL: they are not ended. */
+/* Sets the callback that can end this thread's long calls; NULL for none. */
 void cancel_set(int (*stop)(void *context), void *context);
 
-/* 0, or the error with which the calling function must end. */
+/* Returns 0, or the error with which the running call must end. */
 int cancel_wanted(void);
 
-/* ---- Threads that share one piece of work. */
+/* ---- Helper threads that share one piece of work. */
 
 #define TEAM_MOST 1024u
 
-/* How many of the allowed threads (0 is 1) are worth starting for `shares` shares of work. Starting
- * a thread takes as long as adding some ten thousand digests. */
+/* Returns the number of threads, up to `threads` (0 is 1), that are worth starting for `shares`
+ * shares of work. Starting a thread takes as long as adding some ten thousand digests. */
 static inline unsigned team_size(unsigned threads, uint64_t shares)
 {
     if (threads > shares)
@@ -42,21 +42,20 @@ static inline unsigned team_size(unsigned threads, uint64_t shares)
 struct team {
     void (*work)(void *context);
     void *context;
-    unsigned started; /* threads, not counting the calling thread */
+    unsigned started; /* number of threads started, without the calling thread */
     pthread_t others[TEAM_MOST];
 };
 
 /* Starts another thread, which runs work(context). It blocks all signals except those that a thread
- * raises itself (SIGBUS, SIGPIPE, ...), which the program may handle. false: the system refuses the
- * thread, or TEAM_MOST have been started. */
+ * raises itself (SIGBUS, SIGPIPE, ...), which the program may handle. Returns false if the system
+ * cannot start a thread, or TEAM_MOST were started. */
 bool team_start(struct team *t);
 
 /* Waits for all started threads. */
 void team_join(struct team *t);
 
 /* Runs work(context) in `threads` threads (0 is 1, at most TEAM_MOST), including the calling
- * thread, and waits for all. If the system refuses a thread, the other threads do its share of the
- * work. */
+ * thread, and waits for all. If a thread cannot be started, the others do its share of the work. */
 void team_run(unsigned threads, void (*work)(void *context), void *context);
 
 #endif

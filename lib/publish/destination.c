@@ -11,7 +11,7 @@
 #include "os/memory.h"
 
 #define LEAST VERSIONED_LEAST(struct bloomfile_destination, more)
-#define ALIGN 64 /* a block of the layout blocked is one cache line */
+#define ALIGN 64 /* bytes of a cache line, and of a block of the blocked layout */
 
 static bool is_zero(const uint64_t *more, size_t count)
 {
@@ -61,7 +61,7 @@ int destination_fits(const struct destination *d, uint64_t size)
         return BLOOMFILE_ETOOBIG;
     if (d->to.kind == BLOOMFILE_TO_MEMORY || size <= d->to.size)
         return 0;
-    d->given->memory = NULL; /* so that the new size is not taken for the buffer's */
+    d->given->memory = NULL; /* so that the size needed is not mistaken for the size of a buffer */
     d->given->size = (size_t)size;
     return ERANGE;
 }

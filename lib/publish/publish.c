@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files that appear whole: by O_TMPFILE and linkat(), or by a temporary name and renameat2(). */
+ * Publishing files atomically: by O_TMPFILE and linkat(), or by a temporary name and
+ * renameat2(). */
 #include "publish/publish.h"
 
 #include <bloomfile.h>
@@ -22,18 +23,18 @@
 #include "publish/replace.h"
 #include "publish/temporary.h"
 
-/* The place of a new file, and the temporary file that becomes it. */
+/* A new file that is being written, and the path that it will have. */
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
     int directory; /* -1: not open */
     int fd;        /* -1: not open */
-    bool copied;   /* to `to`, instead of getting a name */
+    bool copied;   /* the file gets no name; its bytes are copied to `to` */
     struct destination to;
     char temporary[TEMPORARY_NAME_SIZE]; /* its temporary name; "": it has no name */
-    bool local; /* its temporary name may be fixed, for the clean-up to find */
+    bool local; /* its temporary name may be fixed, where temporary_clean() finds it */
     bool replace;
-    bool target_exists; /* then it is `target` */
+    bool target_exists; /* `target` is the file at the path */
     struct stat target;
     struct publish_only only;
     const char *like; /* absolute path of a file in the folder, whose rights it gets; or NULL */
@@ -63,7 +64,7 @@ static int locate(struct publication *p, const char *path)
     return error;
 }
 
-/* Whether the file at the path may be replaced. */
+/* Checks that a file at the path may be replaced. Returns 0 or an error. */
 static int check_target(struct publication *p)
 {
     p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
@@ -75,7 +76,7 @@ static int check_target(struct publication *p)
         return BLOOMFILE_ENOTREGULAR;
     if (!p->replace)
         return EEXIST;
-    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() would return */
+    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() */
 }
 
 static bool is_as_then(const struct stat *now, const struct stat *then)
@@ -85,7 +86,8 @@ static bool is_as_then(const struct stat *now, const struct stat *then)
            now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
-/* Whether the target is the file that may be replaced. */
+/* Checks that the target is the only file that may be replaced. Returns 0 or
+ * BLOOMFILE_EREPLACED. */
 static int check_only(const struct publication *p)
 {
     if (!p->only.wanted)
@@ -101,8 +103,8 @@ int publish_replace_only(struct publication *p, const struct publish_only *only)
     return check_only(p);
 }
 
-/* A named temporary file: a new file, or the unnamed file with a name. If a signal ends the process
- * from here on, the file is left behind. */
+/* Makes a named temporary file: a new file, or a name for the unnamed file. If a signal kills the
+ * process from here on, the file is left behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
@@ -117,8 +119,8 @@ static int make_named(struct publication *p, int (*make)(struct publication *p, 
     return error;
 }
 
-/* Locks a file just created. EEXIST: another process takes it for a leftover and removes it, or the
- * file system does not have locks. */
+/* Locks a file just created. Returns EEXIST if another process has mistaken it for a leftover and
+ * removes it, or if the file system has no locks. */
 static int hold_created(const struct publication *p, unsigned attempt)
 {
     struct stat status;
@@ -134,7 +136,7 @@ static int hold_created(const struct publication *p, unsigned attempt)
     return error;
 }
 
-/* Whether the file must be private until it has the rights of another file. */
+/* Returns whether the file must be private until it gets the rights of another file. */
 static bool is_private(const struct publication *p)
 {
     return p->target_exists || p->like != NULL;
@@ -205,7 +207,8 @@ static void remove_temporary(struct publication *p)
     p->temporary[0] = '\0';
 }
 
-/* Never replaces: renames if the file system can refuse to replace, otherwise links (NFS). */
+/* Gives the file its name without replacing a file: by RENAME_NOREPLACE or, where that is not
+ * supported (NFS), by link(). */
 static int move_to_free_name(struct publication *p)
 {
     if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
@@ -221,7 +224,7 @@ static int move_to_free_name(struct publication *p)
     return 0;
 }
 
-/* Signals wait, so that they cannot end the process while an unnamed file has its temporary
+/* Signals are blocked, so that none can kill the process while an unnamed file has its temporary
  * name. */
 static int rename_over(struct publication *p, bool unnamed)
 {
@@ -252,7 +255,7 @@ static int give_name(struct publication *p)
             return error;
         if (error == EEXIST)
             return BLOOMFILE_EREPLACED;
-    } /* this file system cannot refuse to replace */
+    } /* the file system does not support RENAME_NOREPLACE */
     return rename_over(p, unnamed);
 }
 
@@ -397,9 +400,9 @@ static int copy_to_folder(const struct publication *p)
     return destination_is_memory(&p->to) ? copy_to_memory(p, all) : copy_in_pieces(p, all);
 }
 
-/* Another process that creates a file at that path waits until this file is there. The checks of
- * publish_start_like() are repeated under the lock, because the path may have another file by
- * now. */
+/* Gives the file its name under a lock: another process of this library that publishes to the path
+ * waits. The checks of publish_start_like() are repeated under the lock, because the path may name
+ * another file now. */
 static int take_place(struct publication *p)
 {
     int claim = -1;
@@ -409,7 +412,7 @@ static int take_place(struct publication *p)
     if (error == 0)
         error = check_only(p);
     if (error == 0)
-        error = keep_rights(p); /* of the file that is there now */
+        error = keep_rights(p); /* the rights of the file that is at the path now */
     if (error == 0)
         error = give_name(p);
     if (claim >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The file that a new file replaces: the right to replace it, and its owner, mode and ACL. The
- * right is a lock on the old file, which a holder keeps for microseconds. Waiting has a limit,
- * because the holder may be stopped, or may be a program that waits for this process (flock FILE
+ * Replacing a file: the lock that excludes other processes, and copying its owner, mode and ACL.
+ * The lock is on the old file, and is held for microseconds. Waiting for it has a limit, because
+ * the holder may be stopped, or may be a program that waits for this process (flock FILE
  * COMMAND). */
 #include "publish/replace.h"
 
@@ -33,7 +33,7 @@ static int open_old(int directory, const char *name, int *fd)
     return *fd >= 0 || errno == ENOENT || errno == EACCES ? 0 : errno;
 }
 
-/* EWOULDBLOCK: the name passed to another file before the lock was taken. */
+/* Returns EWOULDBLOCK if the name belongs to another file by the time the lock is taken. */
 static int check_locked_name(int fd, int directory, const char *name)
 {
     struct stat own, named;
@@ -42,7 +42,7 @@ static int check_locked_name(int fd, int directory, const char *name)
     return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EWOULDBLOCK;
 }
 
-/* EWOULDBLOCK: another process has the right, or had it a moment ago. */
+/* Returns EWOULDBLOCK if another process holds the lock, or replaced the file just before. */
 static int try(int directory, const char *name, int *claim)
 {
     int error = open_old(directory, name, claim);
@@ -71,7 +71,8 @@ int replace_lock_take(int directory, const char *name, int *claim)
 
 #define LIST "system.posix_acl_access"
 
-/* A copy of the access control list. size 0: the file has no list; `known`: that is certain. */
+/* A copy of an access control list. size 0: the file has no list, which is certain only if
+ * `known`. */
 struct list {
     void *bytes;
     size_t size;
@@ -97,7 +98,7 @@ static int read_list_of(struct list *list, const char *path)
     return 0;
 }
 
-/* Through /proc, where the path cannot be swapped. Without /proc, by the path as given. */
+/* Reads the list through /proc, so that the path cannot be swapped; without /proc, by path. */
 static int read_list(struct list *list, const struct rights_of *old)
 {
     char path[sizeof "/proc/self/fd//" + 3 * sizeof old->directory + NAME_MAX];
@@ -108,7 +109,7 @@ static int read_list(struct list *list, const struct rights_of *old)
     return error == ENOENT ? 0 : error;
 }
 
-/* Removes the list that the file inherited from its folder, which would grant rights. */
+/* Removes the list that the file inherited from its folder, because it would grant rights. */
 static int drop_list(int fd)
 {
     return fremovexattr(fd, LIST) == 0 || there_is_none(errno) ? 0 : errno;
@@ -126,7 +127,7 @@ static bool keep_group(int fd, const struct stat *old)
     return fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
 }
 
-/* The mode if the group is lost: its former members then have the rights of all users. */
+/* The mode if the group cannot be kept: its members then get the rights of all users. */
 static mode_t without_group(mode_t mode)
 {
     return mode & (S_IRWXU | (mode >> 3 & S_IRWXO));

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * The file that a new file replaces: the right to replace it, and its owner, mode and ACL. */
+ * Replacing a file: the lock that excludes other processes, and copying its owner, mode and ACL. */
 #ifndef BLOOMFILE_PUBLISH_REPLACE_H
 #define BLOOMFILE_PUBLISH_REPLACE_H
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* ---- One process at a time has the right to replace a file. */
+/* ---- The lock that a process holds while it replaces a file. */
 
-/* Takes the right for the file that has the name when this returns, by flock(). Waits for another
- * process, at most one second. 0, or an errno; close(*claim) gives the right back. *claim: -1 if
- * there is not a regular file, if it cannot be read or locked, or if another process keeps its
- * lock. */
+/* Locks the file that has the name when this returns, by flock(). Waits for another process for at
+ * most one second. Returns 0 or an errno. close(*claim) releases the lock. *claim is -1 if the name
+ * is not a regular file, if it cannot be read or locked, or if another process keeps its lock. */
 int replace_lock_take(int directory, const char *name, int *claim);
 
-/* ---- The rights of a file that replaces another. */
+/* ---- The rights of a file that replaces another file. */
 
-/* The file at a path. */
+/* The file whose rights are copied. */
 struct rights_of {
     int directory;
     const char *name; /* in the directory */
@@ -24,9 +23,9 @@ struct rights_of {
     struct stat status;
 };
 
-/* Makes a new file as private as the old file: same mode and access control list, and same owner
- * and group if allowed. No user gains a right. If the group or the list cannot be kept, users who
- * had rights by it lose them. 0 or an errno. */
+/* Gives a new file the rights of the old file: mode and access control list, and owner and group if
+ * allowed. No user gains a right. If the group or the list cannot be kept, users who had rights by
+ * it lose them. Returns 0 or an errno. */
 int rights_keep(int fd, const struct rights_of *old);
 
 /* ---- renameat2() for C libraries that do not have it (musl). */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Names of temporary files. A lock by flock() shows that the creator of such a file is alive. */
+ * Names of temporary files. A lock by flock() shows that the process that created a file is
+ * alive. */
 #include "publish/temporary.h"
 
 #include <errno.h>
@@ -51,7 +52,8 @@ int temporary_check(int directory, const char *name, int fd)
     return is_same(&own, &named) ? 0 : EBUSY;
 }
 
-/* While the lock is held, no other process removes the file, so the name stays this file's. */
+/* While this lock is held, no other process removes the file, so the name cannot pass to another
+ * file. */
 static bool is_left_behind(int directory, const char *name, int fd)
 {
     struct stat status, named;

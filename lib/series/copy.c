@@ -17,7 +17,7 @@
 #include "series/lookup.h"
 #include "series/series.h"
 
-/* Where a layer ends, and, below, where the next layer begins. */
+/* The size of a sealed layer; the next layer begins header_layer_stride() after its start. */
 static uint64_t image_size(const bloomfile_filter *layer)
 {
     const struct header *h = &layer->header;
@@ -39,8 +39,8 @@ static void describe_layer(struct header *h, const struct layers *l, size_t i, u
     h->rest_size = rest;
 }
 
-/* Reads the watermark before the first body, so that the copies have the keys it stands for. Only
- * the last layer gets it. */
+/* Reads the watermark before the first body, so that the copies have all keys that the watermark
+ * covers. Only the last layer gets it. */
 static int copy_layers(const struct layers *l, int fd, uint64_t size, struct bloomfile_metadata m)
 {
     static const bytes32 none;
@@ -94,9 +94,10 @@ int series_copy(const bloomfile_filter *f, struct destination to,
     return error;
 }
 
-/* ---- Rescue: a new live series, which cannot be opened before its first file has its name. */
+/* ---- Rescue: makes a new live series, which cannot be opened before its first file has its
+ * name. */
 
-/* A layer of a rescue. All are complete on disk before the first of them gets its name. */
+/* A layer of a rescue. All layers are complete on disk before any gets its name. */
 struct rescued {
     char *path;
     struct publication *publication;
@@ -127,9 +128,9 @@ static bool has_its_name(const struct rescued *r)
            named.st_ino == r->file.st_ino;
 }
 
-/* The newest first. If a layer gets no name, removes the names given before; files that they have
- * replaced are gone. An error may come after the name was given: if the first layer has its name,
- * the series is complete. */
+/* Gives the layers their names, the newest first. If one fails, removes the names given so far;
+ * files that these have replaced are lost. The last error may come after the name was given: once
+ * the first layer has its name, the series is complete. */
 static int give_names(struct rescued *all, size_t count, bool replace)
 {
     int error = 0;
@@ -147,7 +148,7 @@ static int give_names(struct rescued *all, size_t count, bool replace)
     return error;
 }
 
-/* A file with the name of a later layer would be taken for it, and the series would be refused. */
+/* A file with the name of a later layer would be taken for that layer, and the series refused. */
 static int check_further(const struct series *to, size_t count)
 {
     const size_t end = to->generations != 0 ? to->generations : count + 1;
@@ -165,7 +166,7 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     int error = all == NULL ? ENOMEM : random_identity(&identity, sizeof identity);
     if (error == 0)
         error = check_further(to, l->count);
-    /* The newest first: its watermark is read before the bodies that it stands for. */
+    /* The newest first, because its watermark must be read before the bodies of all layers. */
     for (size_t i = l->count; i-- > 0 && error == 0;)
         error = make_rescued(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
     signals_hold(&before); /* a signal to this thread must not leave half a series */

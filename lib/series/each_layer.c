@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operations on a series that visit each of its layers: sync, finish, close, status. */
+ * Operations on a series that visit each of its layers: sync, finish, close, status and
+ * inspection. */
 #include <bloomfile_combine.h>
 #include <string.h>
 
@@ -32,9 +33,9 @@ static int sync_layer(const bloomfile_filter *layer, const struct flush_mark *ma
     return error != 0 ? error : changed_or_damaged(layer);
 }
 
-/* The newest layer last: its watermark stands for the keys in all layers, so these must be on disk
- * first. Once the next layer's file exists, a new watermark goes there alone: that file was made
- * with a copy of this layer's watermark. */
+/* Syncs the newest layer last: its watermark covers the keys of all layers, which must be on disk
+ * first. Once the file of the next layer exists, a new watermark is recorded only there, because
+ * that file was made with a copy of this layer's watermark. */
 static int sync_layers(const struct series *s, const struct layers *l, const uint8_t *watermark)
 {
     const struct flush_mark newest = { watermark, files_check_newest, s };
@@ -109,7 +110,7 @@ int series_status(const bloomfile_filter *f)
 }
 
 /* If a newer layer cannot be opened, for example because its writer died, the known layers of a
- * growing series still show changes: they keep their names. Generations do not. */
+ * growing series can still be compared: they keep their names. Generations do not. */
 bool series_is_stale(const bloomfile_filter *f)
 {
     const struct layers *l;
@@ -137,7 +138,8 @@ void series_recheck(const bloomfile_filter *f)
 
 /* ---- inspecting */
 
-/* Adds a layer's sizes and counts. Fields that all layers share are those of the first. */
+/* Adds the sizes and counts of a layer. Fields that are the same in all layers are those of the
+ * first. */
 static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *layer)
 {
     sum->bits += layer->bits;
@@ -154,7 +156,7 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
     sum->mappings += layer->mappings;
     sum->descriptors += layer->descriptors;
     sum->keys_estimated |= layer->keys_estimated;
-    sum->hashes = layer->hashes; /* from here on: of the newest layer */
+    sum->hashes = layer->hashes; /* this and below: of the newest layer */
     sum->sequence = layer->sequence;
     sum->writers = layer->writers;
     memcpy(sum->watermark, layer->watermark, sizeof sum->watermark);
@@ -184,7 +186,7 @@ void series_info(const bloomfile_filter *f, struct bloomfile_info *sum)
 void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct layers *l = layers_enter(f);
-    double sure = 1; /* probability that no layer says "maybe" to a key not in the set */
+    double sure = 1; /* probability that no layer answers "maybe" for a key not in the set */
     uint64_t bits = 0;
     *m = (struct bloomfile_measurement){ 0 };
     for (size_t i = 0; i < l->count; i++) {
@@ -200,8 +202,8 @@ void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
     layers_leave(f, l);
 }
 
-/* Checks all layers even if one is damaged: later lookups rely on which pages are known to be
- * good. */
+/* Checks all layers even if one is damaged, because the pages found good are not checked again by
+ * lookups. */
 int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault)
 {
     const struct layers *l = layers_enter(f);
@@ -224,7 +226,7 @@ int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_
     return first;
 }
 
-/* A sealed series keeps its layers, so the list outlives layers_leave(). */
+/* The set of layers of a sealed series never changes, so the list is valid after layers_leave(). */
 int series_images(const bloomfile_filter *f, struct handle_images *images)
 {
     if (f->series->live)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The files of a live series, found by their names: NAME, NAME.1, NAME.2 and so on. */
+ * Finding the files of a live series by their names: NAME, NAME.1, NAME.2 and so on. */
 #include "series/files.h"
 
 #include <bloomfile_open.h>
@@ -23,10 +23,10 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#ifndef SERIES_TRIES     /* fuzzers take fewer: no process makes layers there */
+#ifndef SERIES_TRIES     /* fuzzers define it as less: no other process makes layers there */
 #define SERIES_TRIES 100 /* searches, while other processes make layers */
 #endif
-#define AT_ONCE 10 /* of these; after that it sleeps between them */
+#define AT_ONCE 10 /* searches before it begins to sleep between them */
 
 char *files_path(const struct series *s, uint64_t layer)
 {
@@ -46,7 +46,7 @@ bool files_same_series(const struct header *a, const struct header *b)
            memcmp(a->tag, b->tag, sizeof a->tag) == 0 && strcmp(a->label, b->label) == 0;
 }
 
-/* ---- the file to blame */
+/* ---- the file that caused an error */
 
 static int give(const struct series *s, struct report report, int error)
 {
@@ -62,7 +62,8 @@ int files_blame(const struct series *s, int reason, uint64_t layer, int error)
     return give(s, r, error);
 }
 
-/* The other layers of a mounted file are where it was mounted from: then that is to blame. */
+/* A missing layer. If the first file is a mount point, the other layers are in the folder that it
+ * was mounted from; then reports the mount point. */
 static int blame_missing(const struct series *s, uint64_t layer)
 {
     if (files_check_mount(s, 0) != EMLINK)
@@ -79,7 +80,8 @@ static int blame_number(const struct series *s, uint64_t due, uint64_t found, in
     return give(s, r, error);
 }
 
-/* Whether the valid header of the file in r->slot is of a layer of the series: 0 or ESERIES. */
+/* Checks that the file in r->slot, which has a valid header, is a layer of the series. Returns 0 or
+ * BLOOMFILE_ESERIES. */
 static int check_fits(const struct series *s, const struct header *like, const struct header *h,
                       struct report *r)
 {
@@ -111,7 +113,7 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
     free(path);
     if (rest >= 0)
         close(rest);
-    if (error == BLOOMFILE_ESEALED) { /* a reader gets the same from check_fits() */
+    if (error == BLOOMFILE_ESEALED) { /* for a reader, check_fits() returns the same error */
         report.reason = BLOOMFILE_REASON_NOT_A_LAYER;
         error = BLOOMFILE_ESERIES;
     }
@@ -174,7 +176,7 @@ int files_check_newest(const bloomfile_filter *layer, const void *series)
     const int error = s->path != NULL ? read_slot(s, &layer->header, next, &h, &unused) : ENOENT;
     if (error == 0 && h.layer == next)
         return ADDING_SUCCEEDED;
-    return error < 0 || error == ENOENT ? 0 : error; /* a file that is not a layer does not count */
+    return error < 0 || error == ENOENT ? 0 : error; /* a file that is not a layer is ignored */
 }
 
 int files_check_free(const char *path, uint64_t slot)
@@ -210,8 +212,8 @@ bool files_passed_on(const struct series *s, const bloomfile_filter *layer)
            files_slot(s, h.layer) == files_slot(s, number);
 }
 
-/* A link in the given name may lead elsewhere now. Repeated, because a new generation may take the
- * name between the two calls of stat(). */
+/* Checks the path given at opening, whose symbolic links may lead elsewhere now. Repeated, because
+ * a new generation may take the name between the two calls of stat(). */
 static int check_given(const struct series *s)
 {
     struct stat given, own;
@@ -235,7 +237,8 @@ int files_check_names(const struct series *s, const struct layers *l)
     return error;
 }
 
-/* After a full search failed, later searches try once: otherwise every lookup would wait. */
+/* After a full search has failed, later searches make only one attempt; otherwise every lookup
+ * would wait. */
 static int tries_of(const struct series *s)
 {
     return s->missing ? 1 : SERIES_TRIES;
@@ -249,7 +252,7 @@ static void wait_for_others(int tries)
         usleep(1000);
 }
 
-/* ---- growing: slot after slot, until a file is missing */
+/* ---- growing series: opens slot after slot until a file is missing */
 
 static struct layers *with(struct layers *l, bloomfile_filter *layer)
 {
@@ -287,12 +290,12 @@ static int find_growing(const struct series *s, struct layers **l)
         if (error != 0 && error != ENOENT)
             return error;
         if (error == ENOENT && ++tries < tries_of(s))
-            wait_for_others(tries); /* a successor has its name before the bit is set */
+            wait_for_others(tries); /* the bit is set only after the successor has its name */
     }
     return blame_missing(s, (*l)->count);
 }
 
-/* ---- forgetting: a ring of slots, in which a newer layer replaces an older layer */
+/* ---- forgetting series: a ring of slots, in which a newer layer replaces an older one */
 
 static bloomfile_filter *known_one(const struct series *s, const struct layers *known,
                                    uint64_t slot)
@@ -310,7 +313,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the sorted list has exactly the layers that exist when `last` is the newest. */
+/* Checks that the sorted list has exactly the layers that exist while `last` is the newest. */
 static int check_numbers(const struct series *s, const struct layers *l, uint64_t last)
 {
     const uint64_t due = last < s->generations ? last + 1 : s->generations;
@@ -347,7 +350,7 @@ static int find_all(const struct series *s, const struct layers *known, struct l
     qsort(l->list, l->count, sizeof l->list[0], by_number);
     const uint64_t last = layers_newest(l)->header.layer;
     int error = check_numbers(s, l, last);
-    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor must also be there */
+    if (error == 0 && live_succeeded(layers_newest(l))) /* then its successor must exist */
         error = check_numbers(s, l, last + 1);
     return error;
 }
@@ -372,7 +375,8 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 
 /* ---- both */
 
-/* Also looks at the bits: the keys of a writer that has not committed are in no record. */
+/* Returns whether a layer has keys. Tests the bits as well as the record, which lacks the keys of
+ * writers that have not committed. */
 static bool layer_has_keys(const bloomfile_filter *layer)
 {
     struct header now;
@@ -384,12 +388,13 @@ static bool layer_has_keys(const bloomfile_filter *layer)
     return false;
 }
 
-/* Keys are added to the newest layer only after all older layers have the successor bit. So an
- * older layer without it is an outdated copy. A loss of power may take the bit of the last but one,
- * unless the newest layer has keys. */
+/* Keys are added to the newest layer only once all older layers have the successor bit. So an older
+ * layer without the bit is an old copy of its file. Exception: a power loss may clear the bit of
+ * the last layer but one, as long as the newest layer has no keys. */
 static int check_marks(const struct series *s, const struct layers *l)
 {
-    /* The loop reads the bit again, after the keys: it is set before any key is added. */
+    /* The loop reads this bit again, after the test for keys: the bit is set before any key is
+     * added. */
     const bool all = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
                      !live_succeeded(l->list[l->count - 2]) && layer_has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The set of layers of a handle, read by one atomic load. A growing series keeps all its layers. A
- * forgetting series closes a layer when all lookups that may use it have ended. */
+ * The set of layers of a handle, read by one atomic load. A growing series never closes a layer. A
+ * forgetting series closes a layer once all lookups that may use it have ended. */
 #include "series/layers.h"
 
 #include <errno.h>
@@ -77,8 +77,9 @@ void layers_free(struct layers *l, const struct layers *kept)
     free(l);
 }
 
-/* Frees sets from the oldest on; a layer leaves the series only once. A set is unlinked before its
- * layers are closed, so that a child of fork() never finds a layer that is half closed. */
+/* Frees sets, from the oldest up to `end`, and closes the layers that leave the series with them. A
+ * set is unlinked before its layers are closed, so that a child of fork() never finds a half-closed
+ * layer. */
 static void free_until(struct series *s, const struct layers *end)
 {
     while (s->oldest != end) {
@@ -100,8 +101,8 @@ static int new_process(struct series_process **out)
     return error;
 }
 
-/* A folder without a path from the root is reached through a descriptor. realpath() cannot resolve
- * a link there, so a link is refused. */
+/* Records the path without links. A folder that has no path from the root is reached through a
+ * descriptor; realpath() cannot resolve a symbolic link there, so a link is refused. */
 static int note_path(struct series *s, const char *path)
 {
     struct stat status;
@@ -138,7 +139,7 @@ static void free_series(struct series *s)
     free(s);
 }
 
-/* The handle's guard counts the doubts of all layers, for lookups. */
+/* Makes the handle of a series. Its guard counts the doubts of all layers. */
 static bloomfile_filter *new_handle(const bloomfile_filter *first)
 {
     bloomfile_filter *f = calloc(1, sizeof *f);
@@ -177,9 +178,10 @@ int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *pa
 
 /* ---- use */
 
-/* Users are counted on two sides. A thread that begins is counted on the side of the newest set. So
- * the users of the other side only become fewer, and reach 0 however many threads keep looking up.
- * The side changes only when all older sets are on the same side as the newest. */
+/* Users are counted by two counters, as in sleepable RCU. Each set has a side, 0 or 1, and a thread
+ * that enters is counted on the side of the newest set. So the count of the other side can only
+ * decrease, and reaches 0 however many threads keep entering. The side changes only if all existing
+ * sets are on the same side. */
 void layers_replace(const bloomfile_filter *f, struct layers *next)
 {
     struct series *s = f->series;

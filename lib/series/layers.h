@@ -8,10 +8,10 @@
 
 #include "handle/opening.h"
 
-/* A set of layers. It does not change once it is in use: it is replaced as a whole. */
+/* A set of layers. Once in use it never changes; it is replaced as a whole. */
 struct layers {
-    struct layers *newer; /* the set that replaced this set */
-    unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
+    struct layers *newer; /* the set that replaced this one */
+    unsigned side;        /* the index in series_process.users that counts its users: 0 or 1 */
     size_t count;
     struct kernel_view *views; /* of the layers, newest first */
     const uint8_t **headers;   /* of a live series: mapped headers, newest first */
@@ -22,23 +22,24 @@ struct layers {
 struct series_process {
     bool own; /* the process that opened the handle */
     pthread_mutex_t finding;
-    atomic_size_t users[2]; /* of a forgetting series: threads between layers_enter(), _leave() */
-    struct report report;   /* why a layer could not be found or made last; under `finding` */
+    atomic_size_t users[2]; /* of a forgetting series: threads between enter and leave */
+    struct report report;   /* the last failure to find or make a layer; protected by `finding` */
 };
 
 struct series {
     atomic_uintptr_t now;  /* the set; bit 0: its side */
-    struct layers *oldest; /* the oldest set not freed yet; `newer` leads from it to `now` */
+    struct layers *oldest; /* the oldest set not yet freed, the head of a list that `newer` links up
+                              to `now` */
     struct series_process *process;
     char *path;     /* of the first layer's file, without links; NULL: sealed, or in memory */
     char *given;    /* the path passed to open, as returned by path_to_keep() */
-    int folder;     /* the descriptor that `given` goes through, or -1 */
+    int folder;     /* the folder's descriptor, if `given` goes through /proc/self/fd; else -1 */
     unsigned flags; /* of the opening */
     uint32_t generations;
     bool live;
     bool writing;
     atomic_bool many_found; /* the last batch of lookups found many keys */
-    bool missing;           /* a layer was missing at the last search; under `finding` */
+    bool missing;           /* the last search missed a layer; protected by `finding` */
     int finished;           /* result of bloomfile_finish() */
 };
 
@@ -47,11 +48,11 @@ static inline bloomfile_filter *layers_newest(const struct layers *l)
     return l->list[l->count - 1];
 }
 
-/* Makes the handle of a series and takes over its first layer, even on failure. The caller then
- * chooses the lookups. path: of a live series in files; otherwise NULL. */
+/* Makes the handle of a series. Takes ownership of its first layer, even on failure. The caller
+ * then sets the lookup functions. path: of a live series in files; otherwise NULL. */
 int layers_start(bloomfile_filter **out, bloomfile_filter *first, const char *path, unsigned flags);
 
-/* The same set with room for more; NULL: no memory. */
+/* Returns a copy of the set with room for `more` layers; NULL if memory runs out. */
 struct layers *layers_copy(const struct layers *l, size_t more);
 
 static inline struct layers *layers_now(const bloomfile_filter *f)
@@ -60,16 +61,17 @@ static inline struct layers *layers_now(const bloomfile_filter *f)
                              ~(uintptr_t)1);
 }
 
-/* Returns the present set, whose layers stay open until layers_leave(). A growing series never
+/* Returns the current set, whose layers remain open until layers_leave(). A growing series never
  * closes a layer, so it does not count users. A forgetting series counts the user, then checks that
- * the set is still the present set: otherwise layers_tidy() might have freed it just before. */
+ * the set is still current: if it is not, layers_tidy() may have freed it before the user was
+ * counted. */
 static inline const struct layers *layers_enter(const bloomfile_filter *f)
 {
     struct series *s = f->series;
     while (s->generations != 0) {
         const uintptr_t now = atomic_load(&s->now);
         atomic_fetch_add(&s->process->users[now & 1], 1);
-        if (atomic_load(&s->now) == now) /* it was counted before it could be replaced */
+        if (atomic_load(&s->now) == now) /* counted before the set was replaced */
             return (const struct layers *)(now & ~(uintptr_t)1);
         atomic_fetch_sub(&s->process->users[now & 1], 1);
     }
@@ -82,16 +84,16 @@ static inline void layers_leave(const bloomfile_filter *f, const struct layers *
         atomic_fetch_sub(&f->series->process->users[l->side], 1);
 }
 
-/* layers_replace(): makes `next` the present set. layers_tidy(): closes the layers of older sets
- * that are not in it, once those sets have no users; the calling thread must not be a user. One
- * thread at a time: it holds `finding`, or has the handle to itself. */
+/* layers_replace() makes `next` the current set. layers_tidy() closes the layers of older sets that
+ * are not in it, if those sets have no users; the calling thread must not be a user. The caller
+ * holds `finding`, or no other thread uses the handle. */
 void layers_replace(const bloomfile_filter *f, struct layers *next);
 void layers_tidy(const bloomfile_filter *f);
 
 /* Closes the layers of a set that are not in `kept`, which may be NULL, and frees the set. */
 void layers_free(struct layers *l, const struct layers *kept);
 
-/* Bytes from malloc(), without those of the layers. */
+/* Bytes from malloc(), not counting those of the layers' handles. */
 size_t layers_heap(const bloomfile_filter *f);
 
 void layers_close(bloomfile_filter *f);

@@ -12,14 +12,14 @@
 #include "series/succession.h"
 #include "series/writers.h"
 
-/* ---- layers added since */
+/* ---- layers added since the set was read */
 
 static int find_newer(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series *s = f->series;
     struct layers *next = NULL;
     if (s->path == NULL)
-        return BLOOMFILE_EMISSINGLAYER; /* a layer in the memory of another process */
+        return BLOOMFILE_EMISSINGLAYER; /* the newer layer is in the memory of another process */
     s->process->report = (struct report){ 0 };
     int error = writers_find(f, seen, &next);
     s->process->report.error = error;
@@ -33,7 +33,8 @@ int lookup_follow(const bloomfile_filter *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    /* `seen` may be freed, and a newer set be at its address: also look at the bit. */
+    /* Comparing addresses is not enough: `seen` may have been freed, and a newer set may be at its
+     * address. So the successor bit is tested as well. */
     const bool is_seen = layers_now(f) == seen && live_succeeded(layers_newest(seen));
     int error = is_seen ? find_newer(f, seen) : 0;
     layers_tidy(f);
@@ -65,20 +66,21 @@ static bool is_newest(const bloomfile_filter *layer)
 
 /* ---- one */
 
-/* Whether the last batch of lookups found many keys. Then a search layer by layer is faster;
- * otherwise one loop over all layers is. */
+/* Returns whether the last batch of lookups found many keys. If so, searching layer by layer is
+ * faster than one loop over all layers. */
 static bool many_are_found(const bloomfile_filter *f)
 {
     return atomic_load_explicit(&f->series->many_found, memory_order_relaxed);
 }
 
-/* Whether the kernel may look in all layers in one loop: all their pages are good. */
+/* Returns whether the kernel may search all layers in one loop, because all their pages are known
+ * to be good. */
 static bool is_flat(const bloomfile_filter *f)
 {
     return guard_all_good(&f->guard_storage);
 }
 
-/* Whether a "no" of that loop is certain: the checks of live_in_doubt(), for all layers. */
+/* Returns whether a "no" of that loop is certain: live_in_doubt() for all layers. */
 static bool is_sure_live(const bloomfile_filter *f, const struct layers *l)
 {
     const uint8_t *const *header = l->headers, *const *end = header + l->count;
@@ -96,7 +98,7 @@ static bool is_sure(const bloomfile_filter *f, const struct layers *l)
     return !f->series->live || is_sure_live(f, l);
 }
 
-/* Tests the bits of all layers first, so that the processor fetches their lines in parallel. */
+/* Looks up one digest. Tests the bits of all layers first, so that their cache misses overlap. */
 static bool one(const bloomfile_filter *f, const struct layers *l, uint64_t digest)
 {
     if (is_flat(f)) {
@@ -120,7 +122,7 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
-        /* grow 8: whether there is a newer layer, after the bits. If an add has returned before
+        /* grow 8: check for a newer layer after the bits were tested. If an add returned before
          * this lookup began, its key is in these layers, or the newest of them has the successor
          * bit. */
         const bool hit = one(f, l, digest), known = hit || is_newest(layers_newest(l));
@@ -132,7 +134,7 @@ static bool series_contains(const bloomfile_filter *f, uint64_t digest)
     }
 }
 
-/* If there are newer layers, says "maybe", because opening them would wait. */
+/* Answers "maybe" if there are newer layers, because opening them would wait. */
 static bool series_contains_nowait(const bloomfile_filter *f, uint64_t digest)
 {
     const struct layers *l = layers_enter(f);
@@ -192,7 +194,8 @@ static size_t look_in_older(const bloomfile_filter *f, const struct layers *l, s
     return found;
 }
 
-/* Looks in the newest layer, the largest. Looks in the others only for keys that it lacks. */
+/* Searches the newest layer first, which is the largest, and the others only for the keys that it
+ * lacks. */
 static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
                            const uint64_t *digests, size_t n, bool *hits)
 {
@@ -209,8 +212,8 @@ static size_t newest_first(const bloomfile_filter *f, const struct layers *l,
     return found + also;
 }
 
-/* Looks in all layers in one loop, so that cache misses overlap, unless it found many keys last
- * time. */
+/* Searches all layers in one loop, so that cache misses overlap, unless the last batch found many
+ * keys. */
 static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
                       size_t n, bool *hits)
 {
@@ -226,8 +229,8 @@ static size_t ask_all(const bloomfile_filter *f, const struct layers *l, const u
     return found;
 }
 
-/* Leaves out the digests that a layer before the newest has. absent[] receives the rest, at[] their
- * positions in digests[]. n: ADDING_MOST at most. Returns the number of the rest. */
+/* Selects the digests that no layer before the newest has. absent[] receives them, at[] their
+ * positions in digests[]. n is at most ADDING_MOST. Returns their number. */
 static size_t absent_of(const bloomfile_filter *f, const struct layers *l, const uint64_t *digests,
                         size_t n, size_t *at, uint64_t *absent)
 {
@@ -307,11 +310,12 @@ void lookup_start_layers(bloomfile_filter *f, bool named)
 }
 
 /* ---- Adds. Keys that the older layers lack are added to the newest layer, after a check that it
- * has no successor. If a successor appears, it is opened, and the add starts again (MOVED). The bit
- * may also be set just after the check. A growing series then keeps the key in its layer. A
- * forgetting series repeats the add (S10), because that layer is replaced too early. */
+ * has no successor. If it has one, that is opened, and the add starts again (MOVED). The successor
+ * bit may also be set between check and add. A growing series then keeps the key in the older
+ * layer. A forgetting series repeats the add in the newer layer (S10), because the older one will
+ * be forgotten too early. */
 
-#define MOVED ADDING_SUCCEEDED /* there is a newer layer: find it and try again */
+#define MOVED ADDING_SUCCEEDED /* there is a newer layer: find it, and add again */
 
 static bool has_newer(const bloomfile_filter *newest)
 {
@@ -320,14 +324,14 @@ static bool has_newer(const bloomfile_filter *newest)
 
 /* ---- the newest layer */
 
-/* MOVED once the next layer exists. */
+/* Makes the next layer. Returns MOVED if it exists then. */
 static int make_newer(const bloomfile_filter *f, const struct layers *l)
 {
     const int error = succession(f, l);
     return error == 0 ? MOVED : error;
 }
 
-/* Joins the newest layer, and makes the next if this generation's time is up. */
+/* Joins the newest layer. If the period of its generation is over, makes the next layer. */
 static int begin_adding(const bloomfile_filter *f, const struct layers *l)
 {
     bloomfile_filter *newest = layers_newest(l);
@@ -344,12 +348,13 @@ struct task {
     size_t n;
     bool *was_new;
     struct adding_done *done;
-    size_t again; /* of a forgetting series: late adds, to be repeated in a newer layer */
+    size_t again; /* of a forgetting series: number of late adds to repeat in a newer layer */
     uint64_t again_digests[ADDING_MOST];
 };
 
-/* Adds the absent keys, as adding(). If the newest layer is full, makes the next only when a key
- * arrives that no layer has: so which keys are forgotten does not depend on where batches begin. */
+/* Adds the absent keys, like adding(). If the newest layer is full, makes the next only for a key
+ * that no layer has, so that the time of forgetting does not depend on how keys are split into
+ * batches. */
 static int add_to_newest(const bloomfile_filter *f, const struct layers *l, struct task *t,
                          const uint64_t *absent, size_t n, bool *was_new, struct adding_done *some)
 {
@@ -369,7 +374,7 @@ static int add_to_newest(const bloomfile_filter *f, const struct layers *l, stru
     return error == BLOOMFILE_EFULL ? make_newer(f, l) : error;
 }
 
-/* The error for which an older layer says "maybe" to all keys, or 0. */
+/* Returns the error because of which an older layer answers "maybe" for all keys, or 0. */
 static int doubt_in_older(const struct layers *l)
 {
     int error = 0;
@@ -378,7 +383,8 @@ static int doubt_in_older(const struct layers *l)
     return error;
 }
 
-/* After an error, the task begins with the first key that was not added. */
+/* Adds the keys of the task. After an error, the task begins with the first key that was not
+ * added. */
 static int add_absent(const bloomfile_filter *f, const struct layers *l, struct task *t)
 {
     uint64_t absent[ADDING_MOST];
@@ -390,7 +396,7 @@ static int add_absent(const bloomfile_filter *f, const struct layers *l, struct 
     if (error != 0)
         return error;
     if (n < t->n && f->series->generations != 0 && has_newer(layers_newest(l)))
-        return MOVED; /* the layer that has them may be replaced already */
+        return MOVED; /* the layer that has these keys may already be replaced */
     if (t->was_new != NULL)
         memset(t->was_new, false, t->n * sizeof *t->was_new);
     if (n > 0)
@@ -415,7 +421,8 @@ static int add_once(const bloomfile_filter *f, struct task *t, const struct laye
     return error;
 }
 
-/* Repeats late adds in the newest layer, until it has no successor after the add (live.md, S10). */
+/* Repeats late adds in the newest layer, until that layer has no successor after the add (live.md,
+ * S10). */
 static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Lookups in all layers, and functions that they share with adds. */
+ * Lookups in all layers of a series, and functions that lookups share with adds. */
 #ifndef BLOOMFILE_SERIES_LOOKUP_H
 #define BLOOMFILE_SERIES_LOOKUP_H
 
 #include "live/adding.h"
 #include "series/layers.h"
 
-/* Chooses the lookups of a new handle of a series. named: an application's hash is known. */
+/* Sets the lookup functions of a new handle of a series. named: the caller named the application's
+ * hash. */
 void lookup_start_layers(bloomfile_filter *f, bool named);
 
-/* Finds the layers added since the set `seen`. The calling thread must not be between
+/* Finds the layers added after the set `seen`. The calling thread must not be between
  * layers_enter() and layers_leave(). An error becomes the handle's sticky error. */
 int lookup_follow(const bloomfile_filter *f, const struct layers *seen);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and creation of a series: the first layer, then all layers after it. */
+ * Opening and creating a series: the first layer, then all layers after it. */
 #include <bloomfile_open.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 /* ---- the handle */
 
-/* A layer never has the counting layout. A series is sealed only as a copy. */
+/* A series never has the counting layout, and is sealed only by copying. */
 static int refuse_remove_from_series(bloomfile_filter *f, uint64_t digest)
 {
     (void)f;
@@ -57,7 +57,7 @@ static const struct handle_operations operations = {
     .close = layers_close,
 };
 
-/* As layers_start(). */
+/* Like layers_start(). */
 static int start_series(bloomfile_filter **out, bloomfile_filter *first, const char *path,
                         const struct opening *how)
 {
@@ -127,7 +127,7 @@ int series_open_live(bloomfile_filter **out, const char *path, const struct open
     return opened(out, f, error);
 }
 
-/* Files with the names of later layers would be in the way, except those that are removed first. */
+/* Refuses files with the names of later layers, except those that will be removed first. */
 static int check_names(const char *path, const struct header *h, const struct removal *old)
 {
     char *real = path_without_links(path);
@@ -145,13 +145,14 @@ static int remove_others(const void *old)
     return removal_of_others(old);
 }
 
-/* Replaces another series of that name: removes all its layers but the first, which is replaced. */
+/* Replaces an existing series of that name: removes all its layers but the first, which the new
+ * file replaces. */
 static int replace(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     struct removal old;
     int error = removal_find(&old, path);
     if (error != 0)
-        removal_end(&old); /* the files there are not a whole series */
+        removal_end(&old); /* the existing files are not a whole series */
     error = removal_is_series(&old) ? removal_lock(&old) : 0;
     if (error == 0)
         error = check_names(path, h, &old);
@@ -161,8 +162,8 @@ static int replace(bloomfile_filter **first, const char *path, struct header *h,
     return error;
 }
 
-/* Checks the name itself first: an existing series also has other layers, and the caller must get
- * EEXIST, not an error for their names. */
+/* Checks the first name before the others: for an existing series the caller must get EEXIST, not
+ * an error for the name of a later layer. */
 static int create(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     const struct removal none = { 0 };
@@ -175,7 +176,8 @@ static int create(bloomfile_filter **first, const char *path, struct header *h, 
     return error != 0 ? error : creating_file(first, path, h, flags);
 }
 
-/* Whether full layers of the given size have together more than twice the target rate. */
+/* Returns whether the rates of full layers of the given size add up to more than twice the
+ * target. */
 static bool is_too_small(const struct header *h)
 {
     struct header each = *h;
@@ -211,7 +213,7 @@ int series_create(bloomfile_filter **out, const char *path, const struct bloomfi
     return opened(out, f, error);
 }
 
-/* ---- sealed: layers one after the other in one file */
+/* ---- sealed series: the layers follow each other in one file */
 
 struct layer_place {
     int fd;
@@ -272,7 +274,7 @@ static int open_next(struct layers **l, struct layer_place *p, const struct open
     return 0;
 }
 
-/* Takes over *out, the first layer. */
+/* Opens the layers after *out, the first layer. Takes ownership of it. */
 static int open_rest(bloomfile_filter **out, struct layer_place *p, const struct opening *how)
 {
     bloomfile_filter *f, *first = *out;
@@ -310,7 +312,7 @@ int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const st
     return open_rest(out, &p, how);
 }
 
-/* The caller has compared the size with the first header. */
+/* The caller has checked the size against the first header. */
 int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how)
 {
     struct layer_place p = { .fd = -1, .bytes = image };

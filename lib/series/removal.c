@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removal of the files of a filter. First all files are found to belong together, then removed. */
+ * Removing the files of a filter. All files are first checked to belong together, then removed. */
 #include "series/removal.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "os/path.h"
 #include "series/files.h"
 
-/* A sealed filter need not be writable, since it has no writers to be locked out. */
+/* A sealed filter need not be writable: it has no writers to lock out. */
 static int open_layer_file(struct removal_file *file, struct header *h)
 {
     int error = file_open(file->path, true, &file->fd);
@@ -28,7 +28,7 @@ static int open_layer_file(struct removal_file *file, struct header *h)
     return error == 0 && h->record.state != BLOOMFILE_STATE_SEALED ? refused : error;
 }
 
-/* Takes over the path. */
+/* Adds the file at the path. Takes ownership of `path`. */
 static int find_file(struct removal *r, char *path, struct header *h)
 {
     struct removal_file *more = realloc(r->files, (r->count + 1) * sizeof *more);
@@ -61,20 +61,20 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;
-        if (error == ENOENT) /* a link to nothing blocks the next layer's name, not later names */
+        if (error == ENOENT) /* a dangling link occupies this name; later names may still exist */
             error = r->count == slot ? files_check_free(s->path, slot) : 0;
     }
     return error;
 }
 
-/* The newest first. */
+/* Compares files for qsort(): the newest first. */
 static int by_age(const void *a, const void *b)
 {
     const struct removal_file *one = a, *other = b;
     return (one->layer < other->layer) - (one->layer > other->layer);
 }
 
-/* The file of the name itself is the first in the list, and must become the last. */
+/* Moves the file of the first name from the start of the list to its end. */
 static void order_files(struct removal *r)
 {
     const struct removal_file first = r->files[0];
@@ -122,7 +122,8 @@ int removal_lock(const struct removal *r)
     return error;
 }
 
-/* Removes a symbolic link before its target: if this is cut off, another call can go on. */
+/* Removes a symbolic link before its target, so that another call can complete an interrupted
+ * removal. */
 static int remove_name(const char *path)
 {
     struct stat named;
@@ -151,8 +152,8 @@ static int remove_file(const struct removal_file *file)
 
 int removal_of_others(const struct removal *r)
 {
-    /* The successor bit of the last but one must be on disk before its successor is removed, so
-     * that the rest is refused after a loss of power (S15). An error does not matter. */
+    /* The successor bit of the last layer but one must be on disk before the last layer is removed,
+     * so that the remaining files are refused after a power loss (S15). Errors are ignored. */
     if (r->count > 1)
         file_flush(r->files[1].fd);
     int error = 0;

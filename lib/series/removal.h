@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removal of the files of a filter: of a live series, all files. */
+ * Removing the file of a filter, or all files of a live series. */
 #ifndef BLOOMFILE_REMOVAL_H
 #define BLOOMFILE_REMOVAL_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Files in the order of their removal: the newest first, the file of the name itself last. So the
- * rest of a removal that was cut off is refused when it is opened. */
+/* Files in the order of their removal: the newest first, the file at the path itself last. So after
+ * an interrupted removal, opening the remaining files fails. */
 struct removal {
     struct removal_file {
         char *path;
@@ -20,20 +20,22 @@ struct removal {
     size_t count;
 };
 
-/* Opens the files, and changes nothing. BLOOMFILE_ESERIES if a file has the name of a layer but is
- * not that layer, or if `path` is not the first file; EMLINK if a file is a mount point; the error
- * for which a header is refused; an errno. Call removal_end() even after an error. */
+/* Finds and opens the files, without changing anything. Returns 0; BLOOMFILE_ESERIES if a file has
+ * the name of a layer but is not that layer, or if `path` is not the first file; EMLINK if a file
+ * is a mount point; the error with which a header is refused; or an errno. Call removal_end() even
+ * after an error. */
 int removal_find(struct removal *r, const char *path);
 
-/* Whether there are several files; whether a file has that slot. */
+/* removal_is_series(): whether there are several files. removal_has(): whether a file has this
+ * slot. */
 bool removal_is_series(const struct removal *r);
 bool removal_has(const struct removal *r, uint64_t slot);
 
-/* EBUSY if another handle, in any process, has a file open for writing. */
+/* Returns EBUSY if another handle, in any process, has a file open for writing. */
 int removal_lock(const struct removal *r);
 
-/* removal_of_others(): removes all files but the last in the list; removal_of_first(): removes
- * that. BLOOMFILE_EREPLACED if another file has the name now; an errno. */
+/* removal_of_others() removes all files but the last of the list, removal_of_first() the last.
+ * Return 0, BLOOMFILE_EREPLACED if the name belongs to another file now, or an errno. */
 int removal_of_others(const struct removal *r);
 int removal_of_first(const struct removal *r);
 

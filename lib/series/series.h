@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Operations on a handle that has layers, for the public functions. */
+ * The operations of the handle of a series, for the public functions. */
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 
@@ -8,19 +8,20 @@
 #include "live/adding.h"
 
 /* Each takes the handle of the first layer in *out, and replaces it by the handle of the series. On
- * failure it closes the first layer and sets *out to NULL. */
+ * failure closes the first layer and sets *out to NULL. */
 int series_open_live(bloomfile_filter **out, const char *path, const struct opening *how);
 int series_open_sealed(bloomfile_filter **out, int fd, uint64_t offset, const struct opening *how);
 int series_open_memory(bloomfile_filter **out, const void *image, const struct opening *how);
 
-/* A new live series with its first layer; path NULL: in memory. `p` is checked. */
+/* Makes a live series with its first layer. path: NULL for a series in memory. params_take() has
+ * checked `p`. */
 int series_create(bloomfile_filter **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags);
 
-/* Whether h may be the header of the sealed layer after the layer of `before`. */
+/* Returns whether `h` can be the header of the sealed layer that follows the layer of `before`. */
 bool series_is_next(const struct header *before, const struct header *h);
 
-/* The operations of the handle of a series. series_add(): as adding(). */
+/* The operations of the handle of a series. series_add() is like adding(). */
 int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
                struct adding_done *done);
 int series_sync(bloomfile_filter *f, const uint8_t *watermark);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Creation of the next layer: first its file and name, then the successor bit in the layer before,
- * then adds. So a lookup that misses a key whose add has returned sees the bit, and finds the file
- * by it (live.md 9.3). */
+ * Making the next layer: first its file and name, then the successor bit in the layer before, then
+ * adds. So if a lookup misses a key whose add has returned, it sees the bit, and opens the new file
+ * (live.md 9.3). */
 #include "series/succession.h"
 #include "format/invalid.h"
 
@@ -22,7 +22,8 @@
 #include "series/files.h"
 #include "sizing/sizing.h"
 
-/* ---- the next layer's parameters: live.md 9.4. bench/growth.py chose the factors 2 and 7/8 */
+/* ---- the parameters of the next layer: live.md 9.4. The factors 2 and 7/8 were chosen with
+ * bench/growth.py */
 
 static const double tightening = 7.0 / 8;
 
@@ -81,15 +82,15 @@ static int plan_larger(const struct header *from, struct header *h)
     return 0;
 }
 
-/* The beginning of the next generation. If several periods have passed, their generations are made
- * one after the other, but not more than the series keeps. */
+/* When the next generation begins. If several periods have passed, a generation is made for each,
+ * one after the other, but no more than the series keeps. */
 static uint64_t beginning(const struct header *from)
 {
     const uint64_t time = now();
     if (from->period == 0)
         return 0;
     if (time < from->began || time - from->began < from->period)
-        return time; /* it was full before its time, or began ahead of the clock */
+        return time; /* full before its period is over, or the clock was ahead when it began */
     const uint64_t gone = (time - from->began) / from->period;
     const uint64_t skipped = gone > from->generations ? gone - from->generations : 0;
     return from->began + (skipped + 1) * from->period;
@@ -104,8 +105,8 @@ bool succession_is_due(const bloomfile_filter *layer)
     return header_is_over(h, (uint64_t)t.tv_sec);
 }
 
-/* Copies the watermark of the record in force. It is final: once the next layer's file exists, no
- * sync commits a new watermark to this layer (files_check_newest()). */
+/* Plans the next layer, with a copy of this layer's watermark. That watermark is final: once the
+ * file of the next layer exists, no sync commits another to this layer (files_check_newest()). */
 static int plan_next(const bloomfile_filter *newest, struct header *h)
 {
     const struct header *from = &newest->header;
@@ -127,7 +128,8 @@ static int plan_next(const bloomfile_filter *newest, struct header *h)
 
 /* ---- its file */
 
-/* grow 4: the file is on disk before it has its name: a loss of power leaves no torn layer. */
+/* grow 4: the file is on disk before it has its name, so that a power loss cannot leave a torn
+ * layer. */
 static int make_file(const struct series *s, struct header *h)
 {
     char *path = files_path(s, h->layer);
@@ -142,7 +144,7 @@ static int make_file(const struct series *s, struct header *h)
 }
 
 /* A writer that opened the file by another name would look for the next layer under that name, and
- * make a second one. */
+ * make a second next layer. */
 static int check_only_name(const struct series *s, const bloomfile_filter *layer)
 {
     struct stat status;
@@ -152,8 +154,8 @@ static int check_only_name(const struct series *s, const bloomfile_filter *layer
     return files_blame(s, BLOOMFILE_REASON_HARD_LINK, layer->header.layer, EMLINK);
 }
 
-/* A mounted file also has a name in another folder, where the new layer would be missing. So the
- * names of the first layer, the newest and the next must not be mount points. */
+/* A file that is a mount point also has a name in another folder, where the new layer would be
+ * missing. So the names of the first, the newest and the next layer must not be mount points. */
 static int check_mounts_of_next(const struct series *s, uint64_t newest)
 {
     int error = files_check_mount(s, 0);
@@ -162,7 +164,8 @@ static int check_mounts_of_next(const struct series *s, uint64_t newest)
     return error == 0 ? files_check_mount(s, newest + 1) : error;
 }
 
-/* If another series has taken the name, a new layer next to it would make that series invalid. */
+/* If another series has the first name now, a new layer next to it would make that series
+ * invalid. */
 static int check_place(const struct series *s, const struct layers *l)
 {
     int error = s->generations == 0 ? join_check_path(l->list[0]) : 0;
@@ -173,7 +176,7 @@ static int check_place(const struct series *s, const struct layers *l)
     return error == 0 ? check_mounts_of_next(s, layers_newest(l)->header.layer) : error;
 }
 
-/* A symbolic link without a target also occupies the name. */
+/* A dangling symbolic link also occupies the name. */
 static int check_free(const struct series *s, const struct header *like, uint64_t layer)
 {
     const int error = files_check_free(s->path, layer);
@@ -182,8 +185,8 @@ static int check_free(const struct series *s, const struct header *like, uint64_
     return error;
 }
 
-/* Also checks the name after the next. If it is taken or impossible, the series could not be opened
- * as soon as the next layer exists. */
+/* Checks the name after the next. If it is taken or impossible, the series could not be opened once
+ * the next layer exists. */
 static int check_next_free(const struct series *s, const struct header *like)
 {
     const uint64_t next = like->layer + 1;
@@ -201,9 +204,9 @@ static int see_to_file(const struct series *s, const struct layers *l)
     int error = check_place(s, l);
     if (error != 0)
         return error;
-    /* grow 3: the file may exist: its creator was killed before it set the bit. */
+    /* grow 3: the file may exist already, if its creator was killed before it set the bit */
     error = files_look(s, &newest->header, newest->header.layer + 1);
-    if (error == 0) /* grow 5: its name to disk */
+    if (error == 0) /* grow 5: write its name to disk */
         return file_flush_directory(s->path);
     if (error != ENOENT)
         return error;
@@ -213,7 +216,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
     return error != 0 ? error : make_file(s, &h);
 }
 
-/* A layer in memory has no name, so children of fork() cannot find it. */
+/* A layer in memory has no name, so children of fork() cannot open it. */
 static int make_in_memory(const bloomfile_filter *f, const struct layers *l, struct layers **out)
 {
     struct header h;
@@ -256,7 +259,7 @@ static int mark(const bloomfile_filter *newest)
     return error;
 }
 
-/* The caller holds LOCK_RECORDS, so that one process at a time makes the file. */
+/* The caller holds LOCK_RECORDS, so that only one process makes the file. */
 static int make_next(const bloomfile_filter *f, const struct layers *l)
 {
     const bloomfile_filter *newest = layers_newest(l);
@@ -273,8 +276,8 @@ static int make_next(const bloomfile_filter *f, const struct layers *l)
     return error;
 }
 
-/* grow 1: the bit of the layer before is on disk. Otherwise a loss of power might leave three
- * layers of which the first lacks the bit, which looks like an older copy (check_marks()). */
+/* grow 1: make the successor bit of the layer before durable. Otherwise a power loss might leave
+ * three layers of which the first lacks the bit, which looks like an old copy (check_marks()). */
 static int make_mark_durable(const bloomfile_filter *before)
 {
     struct protocol_lock lock;

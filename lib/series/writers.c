@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The writers of a series: joining and leaving its layers. */
+ * Joining and leaving the writers of a series' layers. */
 #include "series/writers.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define TRIES 100 /* searches, while other processes replace layers */
 
-/* At opening, before added keys fill the last layer: a mount point cannot get a next layer. */
+/* Checked at opening, not when the last layer is full: no layer can follow a mount point. */
 static int check_mounts(const struct series *s, const struct layers *l)
 {
     int error = 0;

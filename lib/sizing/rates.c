@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The rates of all layouts: a chain of at most k + 1 states, and exponentials that are equal on
- * every machine. */
+ * The rates of all layouts: the Markov chain of rates.h, and exponentials that are equal on every
+ * machine. */
 #include "sizing/rates.h"
 
 #include <math.h>
@@ -19,9 +19,9 @@ void rates_cover_start(struct rates_cover *c, uint32_t k, double cells)
     }
 }
 
-/* Sums outward from the peak. Above the peak the weights fall, but the rates may rise by many
- * orders of magnitude. Rates are at most 1, so the loop there ends when the weight is negligible
- * relative to the sum. Below the peak rates fall too, and the weight alone decides. */
+/* Sums outward from the peak of the binomial weights. Above the peak the weights fall, but the
+ * rates may rise by many orders of magnitude; as rates are at most 1, the loop ends when the weight
+ * alone is negligible relative to the sum. Below the peak both fall. */
 double rates_mean(double (*rate)(void *unit, double keys), void *unit, uint64_t n, double others)
 {
     const double negligible = 1e-17, keys = (double)n;
@@ -78,7 +78,7 @@ double rates_one_minus_exp_minus(double x)
     return x <= 0.125 ? small_one_minus_exp_minus(x) : 1 - rates_exp_minus(x);
 }
 
-/* ---- rates of the layouts whose positions lie anywhere: classic and counting */
+/* ---- rates of classic and counting, whose positions lie anywhere in the body */
 
 /* For more probes, the rate is computed from the moments of the fill. */
 #define CHAIN_THROWS 2048
@@ -133,7 +133,7 @@ static double cell_estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
     return empty / -log1p(-1 / (double)m) / k;
 }
 
-/* This is the limit for many bits. */
+/* The limit for many bits: (fill)^k. */
 static double cell_after(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513],
                          uint64_t more)
 {
@@ -161,7 +161,7 @@ const struct sizing rates_of_cells = {
 
 /* ---- rates of the blocked layout: the mean over blocks */
 
-/* Starts with empty blocks. Keys have k probes, absent keys `absent` probes. */
+/* Starts the memo with an empty block. Keys have k probes, absent keys `absent` probes. */
 static void block_start(struct sizing_memo *rates, uint32_t k, uint32_t absent)
 {
     rates->known = 0;
@@ -202,7 +202,7 @@ static double block_rate_by_keys(void *memo, double keys)
 }
 
 /* The part of a block's variance that is linear in its number of keys. It cancels in the mean over
- * blocks, because keys that one block lacks are in another block. */
+ * blocks: a key that is not in one block is in another. */
 static double linear_variance(struct sizing_memo *rates, uint64_t blocks, uint64_t n, double rate)
 {
     const double others = (double)(blocks - 1), keys = (double)n / (double)blocks;
@@ -300,7 +300,8 @@ const struct sizing rates_of_blocks = {
     .standard_error = block_standard_error,
 };
 
-/* ---- rates of the layout ribbon: the mean over pages, whose columns depend on their keys */
+/* ---- rates of ribbon: the mean over pages, whose numbers of columns depend on their numbers of
+ * keys */
 
 static double power_of_half(unsigned columns)
 {
@@ -318,8 +319,8 @@ static double page_rate(unsigned groups, unsigned words)
     return (few * most + (first - few) * most / 2) / first;
 }
 
-/* The average number of groups that a page needs beyond ribbon_first_groups(), because no seed has
- * a solution. Measured for every 1000 keys. */
+/* The mean number of groups that a page needs beyond ribbon_first_groups(), because none of the 16
+ * seeds has a solution with fewer. Measured for every 1000 keys, interpolated in between. */
 static double further_groups(double keys)
 {
     static const double measured[] = { 0,    0,   0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8,
@@ -343,7 +344,7 @@ static double rate_in_page(void *words, double keys)
     return rate_of_keys(keys, *(const unsigned *)words);
 }
 
-/* The mean rate of a page with `lines` of all lines. */
+/* The mean rate of a page that has `lines` of the `all` lines. */
 static double ribbon_mean(unsigned lines, uint64_t all, uint64_t n)
 {
     unsigned words = ribbon_words(lines);

@@ -24,7 +24,8 @@
 #include <bloomfile.h>
 #include <float.h>
 
-/* ---- the functions that compute the rates of a layout: a struct sizing for each family */
+/* ---- the functions that compute the rates of a layout, one struct sizing for each family of
+ * layouts */
 
 /* The most probes of two absent keys. */
 #define SIZING_MAX_PROBES (2 * BLOOMFILE_MAX_HASHES)
@@ -36,10 +37,10 @@ struct rates_cover {
     uint32_t k; /* probes of the absent key or keys */
 };
 
-/* A block with more probes counts as full. The rate is then too high, never too low. */
+/* A block with more probes than this counts as full, which can only make the rate too high. */
 #define SIZING_BLOCK_THROWS 4096
 
-/* The rate of a block by its number of keys, for one k. It is computed as far as needed. */
+/* A memo of the rate of a block by its number of keys, for one k, computed as far as needed. */
 struct sizing_memo {
     double by_keys[SIZING_BLOCK_THROWS + 1];
     uint32_t known, room;
@@ -47,11 +48,12 @@ struct sizing_memo {
     struct rates_cover cover; /* its k is 0 before the first use */
 };
 
-/* The rates of a family of layouts. A body has m cells, `ones` of them above 0, and blocks[i]
- * blocks with i set bits; for ribbon, see struct kernel_tally. A function is NULL if the bits of
- * the layout do not determine its result. */
+/* The rate functions of a family of layouts. A body has m cells, `ones` of them above 0, and
+ * blocks[i] blocks with i set bits (for ribbon, see struct kernel_tally). A function is NULL if the
+ * bits of the layout do not determine its result. */
 struct sizing {
-    /* The expected rate of n keys in that many units, without equal digests. */
+    /* The expected rate of n keys in `units` units, before sizing.c adds the chance of equal
+     * digests. */
     double (*expected)(struct sizing_memo *memo, uint64_t units, uint32_t k, uint64_t n);
     /* The variance of the actual rate among filters of n random keys, divided by the square of the
      * expected rate. */
@@ -72,7 +74,7 @@ extern const struct sizing rates_of_blocks;
 extern const struct sizing rates_of_cells;
 extern const struct sizing rates_of_ribbons;
 
-/* ---- functions that these use */
+/* ---- functions shared by the families */
 
 /* Sizes must be equal on every machine. That excludes x87, contraction (-ffp-contract=off in
  * meson.build; the pragma is for compilers that support it) and reordering. */
@@ -82,7 +84,7 @@ extern const struct sizing rates_of_ribbons;
 #ifdef __FAST_MATH__
 #error "build without -ffast-math: filters of the same keys would differ in size"
 #endif
-/* With 1 (s390x) only floats are computed as doubles. This code has only doubles. */
+/* 1 (s390x) means that floats are computed as doubles; this code has only doubles. */
 _Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1,
                "doubles must be computed as doubles (-msse2 -mfpmath=sse)");
 

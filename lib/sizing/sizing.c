@@ -9,12 +9,12 @@
 #include "format/layout.h"
 #include "sizing/rates.h"
 
-/* Size and rate have one valley over k, but it is bumpy, because m and k are integers. The search
- * ends when this many values of k brought no improvement. */
+/* As functions of k, size and rate have one minimum, but are not monotonic on either side, because
+ * m and k are integers. The search stops after so many values of k without improvement. */
 #define K_LOOKAHEAD 3
 
-/* Rates that differ by less count as equal, so that programs that compute them to nine digits
- * choose the same sizes. */
+/* Rates that differ by less than this factor count as equal, so that programs that compute rates to
+ * nine digits choose the same sizes. */
 static const double margin = 1.0 / (1 << 26);
 
 /* The highest rate for which ribbon filters are sized. A page has at least two columns, a rate of
@@ -39,7 +39,8 @@ bool sizing_keeps(double rate, double p)
     return rate <= p * (1 + margin);
 }
 
-/* The chance that an absent key shares its digest with a key: the lowest rate of any filter. */
+/* The chance that an absent key has the digest of a key in the filter: no filter has a lower
+ * rate. */
 static double digest_rate(uint64_t n)
 {
     return (double)n / 18446744073709551616.0;
@@ -202,7 +203,7 @@ uint64_t sizing_file_bits(uint32_t layout, uint64_t m)
 
 /* ---- the fill of an intersection that is common to its sources */
 
-/* The fill that this common fill predicts, minus the actual fill of the intersection. */
+/* The fill of the intersection that a fill of `common` predicts, minus the actual fill. */
 static double excess(double common, const double *fill, size_t count, double both)
 {
     double by_chance = 1;

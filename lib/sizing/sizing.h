@@ -15,7 +15,7 @@
  */
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
 
-/* Whether a rate is at most p, with the tolerance of doc/format/sizes.md 3. */
+/* Returns whether a rate is at most p, with the tolerance of doc/format/sizes.md 3. */
 bool sizing_keeps(double rate, double p);
 
 /* The expected rate of n keys in that many units. k is 0 for layouts that are solved. */

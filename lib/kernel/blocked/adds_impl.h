@@ -5,10 +5,10 @@
  */
 #ifndef BLOOMFILE_NO_BUILD
 
-/* ---- adds to a part that only the caller touches */
+/* ---- adds to a part that only the caller uses */
 
-/* By address, because the calling convention for a vector argument depends on the instruction set,
- * and compilers warn of that. */
+/* Takes a pointer: compilers warn about vector arguments, whose calling convention depends on the
+ * instruction set. */
 TARGET KERNEL_INLINE bool OF_ISA(has_any)(const kernel_bits *of)
 {
     const kernel_bits bits = *of;
@@ -60,14 +60,15 @@ TARGET KERNEL_INLINE void OF_ISA(add_by_rows)(uint8_t *part, uint64_t first, uin
             OF_ISA(add_slices)
             (part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n, idle);
         }
-        idle = NULL; /* a repeated digest set no bit of its first product: it is in the list */
+        idle = NULL; /* a repeated digest sets no bit of its first product either, so it is in the
+                        list already */
         if (k <= PROBE_SLICES)
             break;
         k -= PROBE_SLICES;
     }
 }
 
-/* Not inlined, because the 32 KiB of stack for the rows would slow down adds of a few digests. */
+/* Not inlined, so that adding a few digests does not touch the 32 KiB of stack for the rows. */
 TARGET static __attribute__((noinline)) void OF_ISA(add_many)(uint8_t *part, uint64_t first,
                                                               uint64_t blocks, unsigned k,
                                                               const uint64_t *digests, size_t n,
@@ -102,7 +103,7 @@ TARGET static void OF_ISA(add_part)(uint8_t *part, uint64_t first, uint64_t last
 
 #ifndef BLOOMFILE_NO_LIVE
 
-/* ---- adds to a shared body: other threads may change it, except during add_alone()
+/* ---- adds to a shared body: other threads may change it, except during add_alone().
  *
  * lacking() sets the words of `bits` to the bits of a key that a block lacks, and returns a mask of
  * the words that are not 0. find_lacks() appends these words to a list. */
@@ -227,7 +228,7 @@ TARGET KERNEL_INLINE void OF_ISA(find_lacks)(uint8_t *block, unsigned k, uint64_
 
 #endif
 
-/* find_lacks() for each absent key of a group. Returns whether a key is present. */
+/* Calls find_lacks() for each absent key of a group. Returns whether any key is present. */
 TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uint64_t blocks,
                                                               unsigned k, const uint64_t *digests,
                                                               size_t n, struct kernel_lacks *lacks)
@@ -245,7 +246,7 @@ TARGET static __attribute__((noinline)) bool OF_ISA(find_new)(uint8_t *body, uin
     return lacking < n;
 }
 
-/* Adds one key. The cheapest case is a key that is already present. */
+/* Adds one key. A key that is already present costs no store. */
 TARGET static unsigned OF_ISA(set_shared)(uint8_t *body, uint64_t blocks, unsigned k,
                                           uint64_t digest)
 {
@@ -274,7 +275,7 @@ TARGET static void OF_ISA(add_shared)(uint8_t *body, uint64_t blocks, unsigned k
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
     /* A lookup takes a tenth of the time of an add, and saves two thirds of the time of a repeated
-     * add. If keys do not repeat, one group in KERNEL_LOOK is looked up. */
+     * add. While keys do not repeat, only one group in KERNEL_LOOK is looked up. */
     for (size_t start = 0; start < n; start += KERNEL_GROUP) {
         const size_t count = n - start < KERNEL_GROUP ? n - start : KERNEL_GROUP;
         const size_t next = start + KERNEL_RING < n ? start + KERNEL_RING : n;
@@ -319,8 +320,8 @@ TARGET KERNEL_INLINE int64_t OF_ISA(sum)(const int64_t *ones)
 #endif
 
 /* Adds a key. Returns whether it is new. If `look` is set, first tests whether the key is present.
- * Without AVX-512 this test always comes first: finding the words that lack bits took longer (27 to
- * 30 ns an add of a new key on Sapphire Rapids, with the test 25). */
+ * Without AVX-512 this test always comes first: adding a new key takes 25 ns with it on Sapphire
+ * Rapids, and 27 to 30 ns when the words that lack bits are searched at once. */
 TARGET KERNEL_INLINE bool OF_ISA(set_block)(uint8_t *block, unsigned k, uint64_t digest, bool look,
                                             OF_ISA(ones) * ones)
 {
@@ -361,8 +362,8 @@ TARGET static unsigned OF_ISA(set_alone)(uint8_t *body, uint64_t blocks, unsigne
     return OF_ISA(set_block)(block, k, digest, false, &ones) ? (unsigned)OF_ISA(sum)(&ones) : 0;
 }
 
-/* few: k is at most PROBE_SLICES. The compiler drops the loop over products, and keeps the
- * constants of the first in registers. */
+/* few: k is at most PROBE_SLICES, a constant for the compiler: it drops the loop over products, and
+ * keeps the constants of the first product in registers. */
 TARGET KERNEL_INLINE void OF_ISA(add_run)(uint8_t *body, uint64_t blocks, unsigned k,
                                           const uint64_t *digests, size_t n, bool *was_new,
                                           struct kernel_change *change, bool few)
@@ -374,7 +375,7 @@ TARGET KERNEL_INLINE void OF_ISA(add_run)(uint8_t *body, uint64_t blocks, unsign
     bool repeated = true;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
-    /* When to look first: see the comment in add_shared(). */
+    /* add_shared() explains which groups are looked up first. */
     for (size_t start = 0; start < n; start += KERNEL_GROUP) {
         const size_t end = n - start < KERNEL_GROUP ? n : start + KERNEL_GROUP;
         const bool look = repeated || start % (KERNEL_GROUP * KERNEL_LOOK) == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the blocked layout for an instruction set. blocked.c includes it for each, and sets
+ * The kernel of the blocked layout for one instruction set. blocked.c includes this file once for
+ * each set, and defines
  *
  *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
  *     TARGET    the attributes that let a function use these instructions. Inlined functions with
@@ -33,9 +34,9 @@ TARGET static bool OF_ISA(contains_few)(const struct kernel_view *view, uint64_t
 }
 
 /* ---- lookups in several bodies
-
- * The loop tests the positions of the first product only. In a half-full block all six positions of
- * an absent key are set once in 64 times, so the branch to the other positions is predicted well. A
+ *
+ * The loop tests only the positions of the first product. In a half-full block all six are set for
+ * one absent key in 2^6 = 64, so the branch to the remaining positions is predicted well, and the
  * short loop lets the cache misses of many bodies overlap. */
 
 TARGET static __attribute__((noinline)) bool OF_ISA(has_rest)(const struct kernel_view *view,
@@ -100,7 +101,7 @@ TARGET static size_t OF_ISA(contains_any_many)(const struct kernel_view *views, 
 
 /* ---- lookups in one body */
 
-/* Aligned, because the AVX2 kernel took a tenth longer when its loop crossed a cache line. */
+/* Aligned, because the AVX2 loop took 10% longer when it crossed a cache line. */
 __attribute__((aligned(64))) TARGET static size_t
 OF_ISA(contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n, bool *hits)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batch lookups in the blocked layout, for every instruction set that tests a block.
+ * Batch lookups in the blocked layout, for the block test of any instruction set.
  *
- * A lookup needs one cache line. In a large body the line's way from memory takes nearly all of the
- * time, so a batch keeps many lines under way: it prefetches each line KERNEL_RING lookups ahead.
+ * A lookup reads one cache line. In a large body nearly all of its time is the latency of that
+ * line, so a batch keeps many line fills in flight: it prefetches each line KERNEL_RING lookups
+ * ahead.
  */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
 #define BLOOMFILE_KERNEL_BLOCKED_PREFETCH_RING_H
@@ -14,9 +15,10 @@
 
 /* How many lookups ahead a line is prefetched.
  *
- * On Zen 5 a line of a 125 MB file takes 141 ns to arrive, and lines arrive every 3.13 ns at best,
- * so 45 lines are under way on average. The distance must be larger, because some lines take longer
- * than average. Bare loads, ns a line (bench/results/peers-sizes.md, "random lines"):
+ * On Zen 5 the latency of a line of a 125 MB file is 141 ns, and lines arrive every 3.13 ns at
+ * best, so 141 / 3.13 = 45 fills are in flight on average. The distance must be larger, because
+ * some lines take longer than average. Bare loads, ns a line (bench/results/peers-sizes.md, "random
+ * lines"):
  *
  *     distance    16     32     64     96    128    192    256
  *     ns        6.40   5.00   3.65   3.13   3.13   3.21   3.37
@@ -25,8 +27,8 @@
  * 256 (peers.md). */
 #define KERNEL_RING 96
 
-/* A lookup in several bodies has a line in each of them, so they share the ring. But each line is
- * prefetched at least 8 lookups ahead. */
+/* A lookup in several bodies reads a line of each, so the distance is divided by their number. But
+ * each line is prefetched at least 8 lookups ahead. */
 #define KERNEL_RING_LEAST 8
 
 /* Bodies up to 256 KiB stay in the L2 cache (1 MiB on Zen 4 and 5, 2 MiB on Sapphire Rapids), and
@@ -36,11 +38,12 @@
 /* Inlined into functions of each instruction set. */
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 
-/* Whether a block has all bits of a digest: bloomfile_block_has_few() or _many() of one set. */
+/* Tests whether a block has all bits of a digest: bloomfile_block_has_few_X() or _many_X() of an
+ * instruction set X. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
-/* Computes with integers, because a slice's `body` is where the body of the whole filter would
- * begin. That address may be outside all objects, where pointer arithmetic is undefined. */
+/* Computes with integers: for a slice, `body` is the address where the whole filter would begin. It
+ * may be outside any object, and pointer arithmetic would be undefined there. */
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t byte = PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);
@@ -57,7 +60,7 @@ KERNEL_INLINE void kernel_request(const struct kernel_view *view, uint64_t diges
     __builtin_prefetch(kernel_block(view, digest));
 }
 
-/* Whether blocks cross cache lines. Then both lines of a block are prefetched. A batch that
+/* Returns whether blocks cross cache lines. Both lines of a block are then prefetched: a batch that
  * prefetched only the first line took 3 to 12 times as long. */
 KERNEL_INLINE bool kernel_is_split(const struct kernel_view *view)
 {
@@ -113,7 +116,7 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
 
 /* ---- several bodies */
 
-/* How many lookups ahead the lines of a digest are prefetched; 0 if all bodies are near. */
+/* How many lookups ahead lines are prefetched; 0 if no body is larger than KERNEL_NEAR_BYTES. */
 KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t count)
 {
     for (size_t i = 0; i < count; i++)

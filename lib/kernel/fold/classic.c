@@ -5,8 +5,8 @@
 
 /* ---- by 2, 3 and 4
  *
- * pairs() and fours() OR each group into its lowest bit, mask the rest, and move these bits
- * together as the decoding of a Morton code does. */
+ * pairs() and fours() OR each group into its lowest bit, mask the other bits, and move the
+ * remaining bits together, as in decoding a Morton code. */
 
 FOLD_INLINE uint8_t pairs(uint16_t bits)
 {
@@ -57,11 +57,11 @@ FOLD_INLINE void fold_bits_by_4(uint8_t *restrict to, const uint8_t *restrict fr
 
 /* ---- by 5, 7, 11, 13 and 15: a loop over words, each with 8 groups (of 5 or 7) or 4 groups
  *
- * Compilers make vectors of these loops, because all words take the same shifts. Eight groups of up
- * to 7 bits fit in a word. Four larger groups take up to 60 bits, and the second four begin with
- * bit 4 of a byte. Shifts by 1, 2 (and 4) OR the first 4 (or 8) bits of a group into its lowest
- * bit. The shift by `by` - 4 (or - 8) adds the last 4 (or 8). Some bits are added twice, which does
- * not change an OR. */
+ * All words take the same shifts, so compilers vectorise these loops. Eight groups of up to 7 bits
+ * fit in a word. Four larger groups take up to 60 bits, and the second four begin with bit 4 of a
+ * byte. Shifts by 1 and 2 OR the first 4 bits of a group into its lowest bit (with a shift by 4:
+ * the first 8). A shift by `by` - 4 (or `by` - 8) ORs in the last 4 (or 8). ORing some bits twice
+ * is harmless. */
 
 /* A word with the lowest bit of each of four groups. */
 FOLD_INLINE uint64_t four_places(unsigned by)
@@ -133,7 +133,7 @@ FOLD_INLINE bool any_byte(const uint8_t *from, uint64_t size)
     return false;
 }
 
-/* Whether any of the `count` > 0 bits from `bit` on is set. */
+/* Returns whether any of the `count` > 0 bits from `bit` on is set. */
 FOLD_INLINE bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
 {
     const uint64_t byte = bit / 8, last = (bit + count - 1) / 8;
@@ -167,8 +167,8 @@ FOLD_INLINE void fold_bits_groups(uint8_t *to, const uint8_t *from, size_t size,
 
 /* ---- every factor */
 
-/* From this factor on, one loop over a whole group is faster than several steps, because it ends at
- * the first set bit. */
+/* For this factor and above, one loop over a whole group is faster than several steps, because it
+ * ends at the first set bit. */
 #define AT_ONCE 500
 
 static uint64_t next_step_of_bits(uint64_t factor)

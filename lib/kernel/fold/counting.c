@@ -95,9 +95,9 @@ FOLD_INLINE void fold_counters_by_4(uint8_t *restrict to, const uint8_t *restric
 
 /* ---- by 5, 7, 11 and 13: two groups take `by` bytes
  *
- * The loops compute the sums of the two groups that would begin at every byte, and keep every
- * `by`th result. That is `by` times the work, but the loops have no varying shifts, so compilers
- * make vectors of them. A sum cannot overflow a byte: 13 counters are at most 195. */
+ * The loops compute the sums of two groups as if groups began at every byte, and keep every `by`th
+ * result. That is `by` times the work, but without varying shifts, so compilers vectorise the
+ * loops. A sum cannot overflow a byte: 13 counters are at most 13 * 15 = 195. */
 
 #define ODD_MOST 13
 
@@ -125,7 +125,7 @@ FOLD_INLINE void fold_counters_by_odd(uint8_t *restrict to, const uint8_t *restr
 #define LOW_NIBBLES 0x0F0F0F0F0F0F0F0FU
 
 /* The sum of the first `n` of 16 counters, n > 0. The multiplication adds the eight bytes into the
- * highest byte. The sum is at most 240, so it fits. */
+ * highest byte, which can hold the sum: at most 16 * 15 = 240. */
 static inline uint64_t sum_of(uint64_t counters, uint64_t n)
 {
     counters &= UINT64_MAX >> (64 - 4 * n);

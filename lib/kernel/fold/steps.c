@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Folds in steps: whole bytes in steps of small factors, the edges one group after the other. */
+ * Folding whole bytes in steps of small factors, and the edges group by group. */
 #include "kernel/fold/steps.h"
 
 #include <string.h>
 
 #include "format/probe.h"
 
-#define BUFFER 8192 /* bytes that are folded together; two buffers fit in an L1 cache of 32 KiB */
+#define BUFFER 8192 /* bytes folded at a time; two buffers fit in an L1 cache of 32 KiB */
 #define SPARE  1024 /* bytes after a buffer that a step may read or write */
 #define LINE   64   /* bytes of a cache line */
 
@@ -52,8 +52,9 @@ static void fold_in_steps(const struct fold_layout *layout, struct buffers *b, u
     layout->unite(to, g.from, size);
 }
 
-/* Folds groups into `size` bytes of `to`. Prefetches the next piece of the source, also after the
- * end, where the next call begins: the processor does not predict that steps read in bursts. */
+/* Folds groups into `size` bytes of `to`. Prefetches the next piece of the source, even past the
+ * end, where the next call will begin: steps read in bursts, which hardware prefetchers do not
+ * follow. */
 static void fold_whole(const struct fold_layout *layout, uint8_t *to, struct groups g,
                        uint64_t size, uint64_t factor)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folds of units smaller than a byte, in steps: a fold by 12 is a fold by 4 and then by 3. A step
- * turns whole bytes into whole bytes, from one buffer in the L1 cache to another. Units that do not
- * begin a byte are shifted into place first.
+ * Folding units smaller than a byte in steps: a fold by 12 is a fold by 4 and then by 3. A step
+ * reads and writes whole bytes, in two buffers that stay in the L1 cache. Units that do not begin a
+ * byte are shifted into place first.
  */
 #ifndef BLOOMFILE_KERNEL_FOLD_STEPS_H
 #define BLOOMFILE_KERNEL_FOLD_STEPS_H
@@ -10,7 +10,7 @@
 #include "format/bytes.h"
 #include "kernel/kernel.h"
 
-#define FOLD_RUN    64 /* bytes of an inner loop: a constant, so that compilers make vectors of it */
+#define FOLD_RUN    64 /* bytes of an inner loop: a constant, so that compilers vectorise it */
 #define FOLD_INLINE static inline __attribute__((always_inline))
 
 struct fold_layout {
@@ -39,7 +39,7 @@ struct fold_layout {
         step;                                                                                      \
         break
 
-/* Returns the first of these steps that divides the factor, or else the factor itself. */
+/* Returns the first of `steps` that divides the factor, or the factor itself if none does. */
 static inline uint64_t fold_divisor(uint64_t factor, const uint8_t *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of the layout ribbon for one instruction set. ribbon.c includes this file once for
+ * The kernel of the ribbon layout for one instruction set. ribbon.c includes this file once for
  * each set. It defines
  *
  *     ISA       the name of the set; OF_ISA(name) appends it to the name of a function
  *     TARGET    the attributes that let a function use these instructions
- *     OF_ISA(fits)  compares a key's equations with `count` columns (0 to 32) of its first group,
- *               which are followed by those of the second group. It must not read outside these
- *               8 * count bytes: a load stalls on a cache line that was not prefetched
+ *     OF_ISA(fits)  tests a key's equations on `count` columns (0 to 32) of its first group, which
+ *               are followed by those of the second group. It must not read outside these
+ *               8 * count bytes: other cache lines are not prefetched
  *
  * and, if batches prepare several lookups in one vector before they read columns,
  *
@@ -22,7 +22,7 @@ TARGET INLINE bool OF_ISA(answer)(const struct ribbon_query *q)
     return OF_ISA(fits)(q->columns, q->count, q->row, q->right);
 }
 
-/* A lookup in a page whose shape is not known. */
+/* A lookup in a page whose shape is not known yet. */
 TARGET static __attribute__((noinline)) bool
 OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
 {
@@ -30,9 +30,9 @@ OF_ISA(contains_unknown)(const struct kernel_view *view, uint64_t digest)
     return OF_ISA(answer)(&q);
 }
 
-/* Has few instructions and no stack frame, so that the processor overlaps the cache misses of more
- * calls. A lookup takes about 95 instructions with its call, in a blocked filter 47. The
- * processor's instruction window therefore holds half as many lookups (bench/results/ribbon.md). */
+/* Kept short and without a stack frame, so that the cache misses of more calls overlap. A lookup
+ * takes about 95 instructions with its call, in a blocked filter 47, so the processor's reorder
+ * window holds half as many lookups (bench/results/ribbon.md). */
 TARGET static bool OF_ISA(contains)(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
@@ -71,8 +71,8 @@ TARGET INLINE size_t OF_ISA(one_by_one)(const struct kernel_view *view, const ui
 
 /* ---- batches
  *
- * There are no 64-bit vector multiplications with a 128-bit product, so reduced() makes the high
- * half of a product from four products of 32-bit halves (VPMULUDQ). */
+ * No vector instruction multiplies 64-bit lanes to 128 bits, so reduced() computes the high half
+ * from four products of 32-bit halves (VPMULUDQ). */
 
 #ifdef LANES
 
@@ -119,7 +119,7 @@ TARGET INLINE void OF_ISA(ask_for_page)(const struct kernel_view *view, const ui
     OF_ISA(store)(&q->row[at], OF_ISA(mixed)(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
 }
 
-/* The second stage of LANES queries, once the shapes of their pages are known: ask_page(). */
+/* The second stage of LANES queries, after the shapes of their pages were loaded: ask_page(). */
 TARGET INLINE void OF_ISA(ask_in_page)(const struct kernel_view *view, struct queries *q,
                                        unsigned at)
 {
@@ -140,8 +140,8 @@ TARGET INLINE void OF_ISA(ask_in_page)(const struct kernel_view *view, struct qu
     OF_ISA(store)(&q->count[at], count);
 }
 
-/* Prepares `n` queries. Each stage has a loop of its own, so that the processor overlaps several
- * rounds of it. Shapes are loaded one by one, which is faster than a gather. */
+/* Prepares `n` queries. Each stage has its own loop, so that the processor overlaps iterations.
+ * Shapes are loaded by scalar instructions, which are faster than a gather. */
 TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kernel_view *view,
                                                               const uint64_t *digests, unsigned n,
                                                               struct queries *q)
@@ -154,9 +154,9 @@ TARGET static __attribute__((noinline)) void OF_ISA(ask_some)(const struct kerne
         OF_ISA(ask_in_page)(view, q, i);
 }
 
-/* Answers `n` queries, and prefetches the lines of up to `n` next queries in between. Prefetches in
- * a row would wait for each other: spreading them made a lookup in a filter of 10^7 keys take 3.5
- * ns instead of 3.9. */
+/* Answers `n` queries, and between them prefetches the lines of up to `n` next queries. Prefetches
+ * in a burst wait for each other: spread out, a lookup in a filter of 10^7 keys takes 3.5 ns
+ * instead of 3.9. */
 TARGET static __attribute__((noinline)) size_t OF_ISA(answer_some)(const struct queries *q,
                                                                    unsigned n, bool *hits,
                                                                    const struct queries *next,
@@ -216,8 +216,8 @@ TARGET static size_t OF_ISA(contains_many)(const struct kernel_view *given, cons
 
 /* ---- solving a page */
 
-/* Clears a slot in rows `from` to `to` - 1 by adding the row that leads the slot. Other rows in the
- * same vectors change too, but they are not read again. */
+/* Clears a slot in rows `from` to `to` - 1 by adding the row that leads the slot. Whole vectors are
+ * changed: the other rows in them are not read again. */
 TARGET INLINE void OF_ISA(clear_slot)(struct ribbon_solve_memory *r, unsigned slot, unsigned from,
                                       unsigned to, uint64_t row, uint64_t right)
 {
@@ -240,8 +240,8 @@ TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned
     uint32_t slots = 0;
     uint64_t row = r->rows[0], right = r->rights[0];
     for (unsigned i = 0; i < n; i++) {
-        /* The next row is updated here too, in scalar registers. Loading it after the vector store
-         * would add the latency of store forwarding to each round. */
+        /* Updates the next row in scalar registers as well. Loading it after the vector store would
+         * add the latency of store forwarding to each iteration. */
         uint64_t next = r->rows[i + 1], next_right = r->rights[i + 1];
         if ((uint32_t)row == 0) {
             if (row == 0 || left == RIBBON_SLOTS)
@@ -270,7 +270,7 @@ TARGET INLINE unsigned OF_ISA(eliminate)(struct ribbon_solve_memory *r, unsigned
     return left;
 }
 
-/* Returns whether the rows are independent. Then each leads a slot. */
+/* Returns whether the rows are independent. If so, each row leads a slot. */
 TARGET INLINE bool OF_ISA(triangulate)(struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned rows = 0;
@@ -300,8 +300,8 @@ TARGET INLINE void OF_ISA(set_slot)(ribbon_rows *pairs, unsigned slot, uint64_t 
 }
 #endif
 
-/* Computes eight columns of all groups, from the last slot to the first. Slots that no row leads
- * stay 0. The high halves of `pairs` are the columns of the next group. */
+/* Back substitution: computes eight columns of all groups, from the last slot to the first. Slots
+ * that no row leads remain 0. The high halves of `pairs` are the columns of the next group. */
 TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned groups,
                                       unsigned first)
 {
@@ -316,7 +316,7 @@ TARGET INLINE void OF_ISA(substitute)(struct ribbon_solve_memory *r, unsigned gr
     }
 }
 
-/* Looks up all keys of a page as a reader does. Returns whether every key is found. */
+/* Looks up all keys of a page, as a reader does. Returns whether all are found. */
 TARGET INLINE bool OF_ISA(has_all)(const uint8_t *page, unsigned lines, const uint64_t *digests,
                                    size_t n)
 {

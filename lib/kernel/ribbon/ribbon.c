@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of the layout ribbon: shared code, and impl.h once for each instruction set.
+ * The kernels of the ribbon layout: shared code, and impl.h once for each instruction set.
  *
  * doc/format/ribbon.md defines pages, groups, columns and equations. README.md shows an equation.
  */
@@ -32,7 +32,7 @@ static __attribute__((noinline)) uint32_t read_shape(const struct kernel_view *v
 {
     const uint32_t shape =
         ribbon_shape_of(get64(view->body + page * CHECKSUM_PAGE), ribbon_lines(page, view->units));
-    uint32_t none = 0; /* keeps a shape that another thread stored after it verified the page */
+    uint32_t none = 0; /* keeps a shape stored by a thread that verified the page */
     if (view->shapes != NULL)
         atomic_compare_exchange_strong(&view->shapes[page], &none, shape);
     return shape;
@@ -45,7 +45,7 @@ INLINE uint32_t page_shape(const struct kernel_view *view, uint64_t page)
     return shape != 0 ? shape : read_shape(view, page);
 }
 
-/* Whether a key's equations hold, tested column by column. This is the definition. */
+/* Returns whether a key's equations hold, column by column. This code is the definition. */
 INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     for (unsigned j = 0; j < count; j++) {
@@ -57,8 +57,8 @@ INLINE bool fits_by_columns(const uint8_t *columns, unsigned count, uint64_t row
     return true;
 }
 
-/* Prefetches the heads of pages whose shapes are not known. If a shape is known, the batch itself
- * prefetches the columns. */
+/* Prefetches the heads of pages whose shapes are not known yet. For the other pages, the batch
+ * itself prefetches the columns. */
 static void expect_columns(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -71,15 +71,15 @@ static void expect_columns(const struct kernel_view *view, const uint64_t *diges
 
 /* ---- lookups */
 
-/* Lookups whose lines are under way together. A lookup has two or three lines, so 64 lookups bring
- * up to 12 KiB into the L1 cache. 32 were too few to hide the latency of memory. 128 displaced
- * lines from the L1 cache before they were used. */
+/* Lookups whose line fills are in flight together. A lookup reads two or three lines, so 64 lookups
+ * bring up to 64 * 3 * 64 = 12 KiB into the L1 cache. 32 were too few to hide the latency of
+ * memory; with 128, lines were evicted from the L1 cache before they were used. */
 #define UNDER_WAY 64
 
-/* The same for one_by_one(). 24 to 96 are equally good. */
+/* Prefetch distance of one_by_one(), in lookups. 24 to 96 are equally good. */
 #define RIBBON_AHEAD 64
 
-/* Everything that a lookup needs once the shape of its page is known. */
+/* A lookup whose page has a known shape. */
 struct ribbon_query {
     const uint8_t *columns, *end;
     uint64_t row;
@@ -108,9 +108,9 @@ INLINE struct ribbon_query query_of(const struct kernel_view *view, uint64_t dig
     return ask_page(view, page, ribbon_seedless(digest), page_shape(view, page));
 }
 
-/* Prefetches all lines of a key's columns. The first, the middle and the last byte reach every line
- * of up to 128 bytes, which is 16 columns. More columns need two more prefetches. That branch is
- * predicted well, because nearly all groups of a filter are on the same side of it. */
+/* Prefetches all lines of a key's columns. 16 columns are 128 bytes, so the first, the middle and
+ * the last byte are in all of their two or three lines. More columns take two more prefetches. The
+ * branch is predicted well, because nearly all groups of a filter take the same side. */
 INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
 {
     const size_t size = (size_t)(end - columns);
@@ -123,12 +123,12 @@ INLINE void request_columns(const uint8_t *columns, const uint8_t *end)
     }
 }
 
-/* Queries as arrays, for vectors: the members of struct ribbon_query. Three of them first hold an
- * earlier stage of the computation. */
+/* The members of struct ribbon_query as arrays, for vector code. Three of them first hold the
+ * result of an earlier stage. */
 struct queries {
-    _Alignas(64) uint64_t columns[UNDER_WAY]; /* first the number of the page */
-    uint64_t end[UNDER_WAY];                  /* first the shape of the page */
-    uint64_t row[UNDER_WAY];                  /* first the seedless hash */
+    _Alignas(64) uint64_t columns[UNDER_WAY]; /* earlier: the number of the page */
+    uint64_t end[UNDER_WAY];                  /* earlier: the shape of the page */
+    uint64_t row[UNDER_WAY];                  /* earlier: the seedless hash */
     uint64_t right[UNDER_WAY], count[UNDER_WAY];
 };
 
@@ -154,12 +154,13 @@ INLINE unsigned lesser(size_t n)
 
 /* ---- solving a page from its keys (doc/format/ribbon.md 5)
  *
- * A row has 64 coefficients: 32 for the slots of its first group and 32 for those of the next
- * group. Elimination goes group by group, on the rows that begin in the group and the rows left
- * over from the group before. No other row has a coefficient there. When the 32 slots of the group
- * are done, each remaining row has coefficients in the next group only, and is left over to it. So
- * the rows in work are at most RIBBON_ROWS, and fit in the L1 cache. Eliminating takes about 10 ns
- * a key, at 1.9 attempts a page (bench/results/ribbon.md). */
+ * Gaussian elimination of a banded system. A row has 64 coefficients: 32 for the slots of its first
+ * group and 32 for those of the next group. Elimination proceeds group by group, with the rows that
+ * begin in the group and the rows left over from the group before: no other row has a coefficient
+ * there. After the 32 slots of the group, each remaining row has coefficients only in the next
+ * group, and is carried over to it. So the working set is at most RIBBON_ROWS rows, which fit in
+ * the L1 cache. Elimination takes about 10 ns a key, at 1.9 attempts a page
+ * (bench/results/ribbon.md). */
 
 #define VECTOR  8  /* rows or columns in a vector */
 #define COUNTED 64 /* keys whose groups are computed in one run of vector code */
@@ -182,9 +183,9 @@ INLINE void count_keys_of_groups(struct ribbon_solve_memory *r, size_t n, unsign
     }
 }
 
-/* Whether the rows may be independent, by their counts alone. At least `left` rows go on to the
- * next group, which has 32 slots. Counting is cheaper than elimination, and rejects most of
- * the 14.5 seeds that a page tries (bench/results/ribbon.md). */
+/* Returns false if the numbers of rows alone show that the rows are dependent: at least `left` rows
+ * are carried over to the next group, which has only 32 slots. Counting takes about 4 ns a key, and
+ * rejects most of the 14.5 seeds that a page tries (bench/results/ribbon.md). */
 INLINE bool may_fit(const struct ribbon_solve_memory *r, unsigned groups)
 {
     unsigned left = 0;
@@ -223,7 +224,7 @@ INLINE void write_page(const struct ribbon_solve_memory *r, uint8_t *page, uint3
             put32(page, r->columns[b][j]);
 }
 
-/* ---- scalar: column by column. This is the definition. */
+/* ---- scalar: column by column. This kernel is the definition. */
 
 #define ISA scalar
 #define TARGET
@@ -252,15 +253,15 @@ TARGET INLINE __m256i half(const uint8_t *p)
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
-/* The first four columns and the last four of 4 to 8. Columns in the middle may be in both. */
+/* Loads the first four and the last four of 4 to 8 columns; the two may overlap. */
 TARGET INLINE __m256i two_quarters(const uint8_t *p, unsigned count)
 {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(p)), quarter(p + 4 * count - 16),
                                    1);
 }
 
-/* Which of eight equations have an odd left side. The shifts fold the parity of each lane into its
- * top bit, which VMOVMSKPS collects. AVX2 cannot count bits. */
+/* Returns a mask of the equations, of eight, whose left side is odd. AVX2 has no population count:
+ * the shifts fold the parity of each lane into its top bit, which VMOVMSKPS collects. */
 TARGET INLINE unsigned odd(__m256i first, __m256i second, uint64_t row)
 {
     const __m256i low = _mm256_set1_epi32((int)row), high = _mm256_set1_epi32((int)(row >> 32));
@@ -320,7 +321,7 @@ TARGET INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, ui
     return _mm512_movepi32_mask(_mm512_slli_epi32(ones, 31));
 }
 
-/* Tests eight equations at a time. The last eight may overlap the eight before. */
+/* Tests eight equations at a time. The last eight may overlap the previous eight. */
 TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
     const uint8_t *const second = columns + 4 * (size_t)count;
@@ -333,9 +334,9 @@ TARGET INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t ro
     return true;
 }
 
-/* Tests the first `some` equations, which are all or eight, without a branch on `count`. In a
- * filter whose pages have eight columns or nine, such a branch is mispredicted: at a rate of 0.3% a
- * lookup in a batch took 10 ns instead of 3.5.
+/* Tests the first `some` equations (all of them, or eight) without a branch on `count`. In a filter
+ * whose groups have eight or nine columns, that branch is mispredicted: at a rate of 0.3% it made a
+ * lookup in a batch take 10 ns instead of 3.5.
  *
  * The words of the second group are the last eight of the first count + some words. If there are
  * fewer than eight columns, these eight begin within the first group, and only the last `some`
@@ -380,8 +381,8 @@ TARGET INLINE void set_slot_avx512(lanes_avx512 *pairs, unsigned slot, uint64_t 
 #define ISA neon
 #define TARGET
 
-/* Whether four equations hold. CNT counts the bits of each byte; pairwise additions make the sum of
- * each lane, whose lowest bit is the parity. */
+/* Returns whether four equations hold. CNT counts the bits of each byte; pairwise additions sum
+ * them for each lane, and the lowest bit of the sum is the parity. */
 INLINE bool four(const uint8_t *first, const uint8_t *second, uint64_t row, uint32_t right)
 {
     static const int32_t down[4] = { 0, -1, -2, -3 };

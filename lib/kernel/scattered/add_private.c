@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Adds in the classic and the counting layout to a body that only the caller touches. They are
- * plain stores to lines that were prefetched. */
+ * Adds in the classic and counting layouts to a body that only the caller uses: plain stores to
+ * prefetched lines. */
 #include "kernel/kernel.h"
 
 #include "format/probe.h"
 
-#define POSITIONS  512       /* positions that are prefetched before the first is set */
+#define POSITIONS  512       /* positions prefetched before the first is set: 4 KiB of stack */
 #define NEAR_BYTES (1 << 15) /* bodies up to this size stay in an L1 cache of 32 KiB */
 #define AHEAD      64        /* how many positions ahead put_positions() prefetches */
 
-/* Inlined with a constant `set`. Calling it for each position takes twice as long. */
+/* Inlined, so that `set` is a constant: a call for each position takes twice as long. */
 #define INLINE static inline __attribute__((always_inline))
 
 static inline void set_bit(uint8_t *part, uint64_t bit)

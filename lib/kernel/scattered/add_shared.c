@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Adds in the classic and the counting layout to a body that other threads and processes change.
- * When adders race, exactly one adder sets each missing bit, or makes each step of a counter. An
- * add reports its key as new if it set a bit or raised a counter from 0. If several adders add the
- * same new key, at least one reports it as new. An add does not write to words that have its bits,
- * so that their pages stay clean. */
+ * Adds in the classic and counting layouts to a body that other threads and processes change. When
+ * adders race, each missing bit is set by exactly one of them, and each step of a counter is made
+ * by one. An add reports its key as new if it set a bit or raised a counter from 0; so of several
+ * adders of the same new key, at least one reports it as new. Words that already have the bits are
+ * not written, so that their pages remain clean. */
 #include "kernel/kernel.h"
 
 #include "format/bytes.h"
@@ -70,8 +70,8 @@ void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const ui
 
 /* ---- counting */
 
-/* Moves a counter one step up or down. A counter at 15 stays there, and a counter at 0 does not
- * fall. Returns its former value. */
+/* Increments or decrements a counter, except at 15, and at 0 when decrementing. Returns its former
+ * value. */
 static unsigned step_counter(uint8_t *body, uint64_t j, int by)
 {
     uint8_t *byte = body + j / 2, seen = shared_load8(byte);
@@ -105,7 +105,8 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
     }
 }
 
-/* Whether each counter is as high as an add makes it: it raises equal positions of a key twice. */
+/* Returns whether all counters are as high as one add of the key would raise them: if the key has
+ * the same position twice, its counter was raised twice. */
 static bool may_have(const uint8_t *body, const uint64_t *x, unsigned k)
 {
     for (unsigned i = 0; i < k; i++) {

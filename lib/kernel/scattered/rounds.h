@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A batch of lookups in the classic or the counting layout.
+ * Batch lookups in the classic and counting layouts. In each round all keys that are still possible
+ * have their next position tested, so the cache misses of a round overlap.
  *
- * An eager batch tests several positions of a key in one round where that is faster. Once nearly
- * all keys of a round went on, they are probably present, and one last round tests all remaining
- * positions. A small batch begins with three positions, because each of its rounds waits for
- * memory: 32 present keys of 10^8 take 34 ns each, 68 in rounds of one position.
+ * An eager batch tests several positions of a key in one round where that is faster. If nearly all
+ * keys pass a round, they are probably present, and one last round tests all remaining positions. A
+ * small batch begins with three positions, because each of its rounds waits for memory: 32 present
+ * keys of 10^8 take 34 ns each, and 68 in rounds of one position.
  */
 #ifndef BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
 #define BLOOMFILE_KERNEL_SCATTERED_ROUNDS_H
@@ -15,12 +16,12 @@
 #include "kernel/kernel.h"
 
 #define KERNEL_CACHED_BYTES (1 << 24) /* bodies up to this size stay in the last-level cache */
-#define KERNEL_ROUNDS_KEYS  512       /* keys in the same rounds */
+#define KERNEL_ROUNDS_KEYS  512       /* keys in a round: 6 KiB of struct kernel_runners */
 #define KERNEL_ROUNDS_AHEAD 96        /* lines prefetched ahead; see KERNEL_RING */
 #define KERNEL_ROUNDS_NEAR  (1 << 18) /* bodies up to this size stay in the L2 cache */
-/* The fewest keys for which rounds pay. Rounds of fewer keys end at unpredictable times, and after
- * each mispredicted end nothing overlaps. Four keys, ns a key, in rounds and one by one: classic of
- * 10^5 keys 13.9 and 5.3, of 10^8 keys 82 and 60. */
+/* The fewest keys for which rounds pay. With fewer, the end of each round is mispredicted, and no
+ * misses overlap after that. Four keys, in rounds and one by one: classic of 10^5 keys 13.9 and 5.3
+ * ns a key, of 10^8 keys 82 and 60. */
 #define KERNEL_ROUNDS_LEAST  9
 #define KERNEL_ROUNDS_FEW    128 /* the most keys of a small batch */
 #define KERNEL_ROUNDS_FIRST  3   /* positions in the first round of a small batch */
@@ -33,7 +34,7 @@ KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density
     return (shared_load8(body + x / density) >> (x % density * width) & mask) != 0;
 }
 
-/* Whether position x counts as set. A test with a context may have to check a page first. */
+/* Tests whether position x counts as set. A test with a context may have to verify a page first. */
 typedef bool kernel_position_test(const struct kernel_view *view, enum kernel_density density,
                                   uint64_t x, void *context);
 
@@ -65,8 +66,8 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_request(const struct kernel_view *view,
         __builtin_prefetch(view->body + probe_reduce(g, view->units) / density);
 }
 
-/* The keys whose positions were all set so far: their products, and their indexes in the batch. The
- * 8 spare elements are there because whole vectors are stored. */
+/* The keys whose positions so far are all set: their products, and their indexes in the batch. 8
+ * more elements than needed, because whole vectors are stored. */
 struct kernel_runners {
     uint64_t g[KERNEL_ROUNDS_KEYS + 8];
     uint32_t key[KERNEL_ROUNDS_KEYS + 8];
@@ -111,7 +112,7 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
     for (unsigned left = view->k, done; left > 0 && r->count > 0; left -= done) {
         const size_t before = r->count;
         done = width < left ? width : left;
-        if (done == 1) /* with a constant, the compiler drops the loop over positions */
+        if (done == 1) /* a constant, so that the compiler drops the loop over positions */
             round(view, density, r, 1, context);
         else
             round(view, density, r, done, context);
@@ -145,7 +146,8 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
     return found;
 }
 
-/* Looks up fewer than KERNEL_ROUNDS_LEAST keys one by one. The processor overlaps these lookups. */
+/* Looks up fewer than KERNEL_ROUNDS_LEAST keys one by one; their cache misses overlap without
+ * rounds. */
 KERNEL_ROUNDS_INLINE size_t kernel_rounds_each(const struct kernel_view *view,
                                                const uint64_t *digests, size_t n, bool *hits,
                                                bool (*contains)(const struct kernel_view *view,

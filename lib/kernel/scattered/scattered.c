@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of the classic and the counting layout, and their lookups. */
+ * The kernels of the classic and counting layouts, and their lookups. */
 #include "kernel/scattered/rounds.h"
 
 #ifdef __x86_64__
@@ -42,9 +42,9 @@
         BUILDING_COUNTING ADDING_COUNTING                                                          \
     }
 
-/* In a cached body, testing all positions takes less time than a mispredicted branch: 5.8 ns for an
- * absent key of a classic filter of 40 keys, with branches 13.7. In a larger body each position is
- * a cache miss, so the first position that is not set ends the lookup. */
+/* In a cached body, testing all positions is cheaper than a mispredicted branch: an absent key of a
+ * classic filter of 40 keys takes 5.8 ns, with a branch after each position 13.7. In a larger body
+ * each position is a cache miss, so the first clear position ends the lookup. */
 static inline bool contains(const struct kernel_view *view, enum kernel_density density,
                             uint64_t digest)
 {
@@ -70,7 +70,7 @@ static inline void next_round(const struct kernel_view *view, enum kernel_densit
     kernel_rounds_next(view, density, r, width, kernel_rounds_set, unused);
 }
 
-/* The time of this function's loop varies by a fifth with its place in a cache line of code. */
+/* Aligned: the time of the loop varies by 20% with its offset in a cache line of code. */
 #define IN_PLACE __attribute__((aligned(64)))
 
 IN_PLACE static size_t contains_many_classic(const struct kernel_view *view,
@@ -115,15 +115,15 @@ const struct kernel kernel_counting_scalar =
 
 /* ---- AVX-512: eight positions of one key, or one position of eight keys
  *
- * In bodies that no cache holds, the scalar code is faster, because a gather waits for all of its
- * lines: 33 ns a present key of 10^8, scalar 22. */
+ * In bodies larger than the caches the scalar code is faster, because a gather waits for all of its
+ * lines: a present key of 10^8 takes 33 ns, scalar 22. */
 
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define LANES  8
 #define TINY   64 /* bytes: a body up to this size fits in one register */
-#define WORD   8  /* bytes that a gather loads for each position; no body smaller than this */
+#define WORD   8  /* bytes that a gather loads for each position; smaller bodies use scalar code */
 
 static inline uint64_t bytes_of(const struct kernel_view *view, enum kernel_density density)
 {
@@ -185,7 +185,7 @@ INLINE bool avx512_contains(const struct kernel_view *view, enum kernel_density 
 {
     if (view->units <= (uint64_t)density * TINY)
         return has_all(view, density, digest, true);
-    if (view->k <= LANES / 2) /* gathering few positions takes as long as gathering eight */
+    if (view->k <= LANES / 2) /* a gather of few positions takes as long as a gather of eight */
         return scalar->contains(view, digest);
     if (view->units <= (uint64_t)density * KERNEL_CACHED_BYTES)
         return has_all(view, density, digest, false);

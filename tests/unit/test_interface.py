@@ -313,6 +313,24 @@ class Namespace(InFolder):
         self.assertEqual({name for name in SIZES if sizes[name] != SIZES[name]}, {"v1::params"})
 
 
+class Page(unittest.TestCase):
+    def test_each_row_of_the_page_names_tests_that_exist(self):
+        page = ROOT / "doc" / "compatibility.md"
+        tables = re.findall(r"(?m)^\|.*\| test \|\n\|[-|]+\n((?:\|.*\n)+)", page.read_text(encoding="utf-8"))
+        rows = [row for table in tables for row in table.splitlines()]
+        self.assertGreater(len(rows), 15)
+        for row in rows:
+            tests = re.findall(r"\[([\w-]+)\]\(([^)]+)\)([^\[]*)", row.rsplit(" | ", 1)[1])
+            self.assertTrue(tests, row)
+            for name, path, claims in tests:
+                source = page.parent / path
+                self.assertIn(source.stem.removeprefix("test_").replace("_", "-"),
+                              (name.removeprefix("tools-").replace("_", "-"), "run"), row)
+                text = source.read_text(encoding="utf-8")
+                for claim in re.findall(r"`(\w+)`", claims):
+                    self.assertRegex(text, rf"(?m)^( *def {claim}\(|[A-Z_]+\({claim}\)$)", row)
+
+
 def record(accept):
     with tempfile.TemporaryDirectory() as place:
         found = interface(INCLUDE, SYM.read_text(encoding="utf-8"), Path(place))

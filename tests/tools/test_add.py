@@ -161,7 +161,7 @@ class Removing(AddTest):
             self.add("live", stdin=lines("a"))
             message = self.trouble("bfadd", "--remove", "live", stdin=lines("a"), names=["live"],
                                    changes=True)
-            self.assertIn("not of the counting layout", message)
+            self.assertIn("not of the counting layout (create it with bfcreate --live -l counting)", message)
             report = self.inspected("live")
             self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
                              ("live, clean", False))

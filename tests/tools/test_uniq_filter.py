@@ -139,7 +139,7 @@ class Trouble(UniqTest):
         for name, reason in (("text", "not a filter file"), ("empty", "empty"),
                              ("byte", "not a filter file"), ("cut", "truncated"),
                              (".", "directory"), ("/dev/null", "not a regular file"),
-                             ("missing/seen", "No such file"), ("text/seen", "Not a directory"),
+                             ("missing/seen", "seen: No such file"), ("text/seen", "Not a directory"),
                              ("new/", "")):
             self.assertIn(reason, self.trouble("bfuniq", "--filter", name, stdin=b"a\n",
                                                names=[name]))

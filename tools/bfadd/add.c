@@ -59,7 +59,8 @@ static bloomfile_filter *open_filter(const struct add *a)
     bloomfile_get_info(f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
         bloomfile_close(f);
-        cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot remove keys from %s", a->path);
+        cli_fail(0, "cannot remove keys from %s: %s (create it with bfcreate --live -l counting)",
+                 a->path, bloomfile_strerror(BLOOMFILE_ENOTCOUNTING));
     }
     return f;
 }

@@ -43,6 +43,8 @@ static _Noreturn void fail_to_make(const char *what, const struct bloomfile_para
                                    int error)
 {
     char why[TOO_LARGE_TEXT];
+    if (error == EACCES || error == ENOENT || error == ENOTDIR || error == EROFS)
+        cli_fail(error, "cannot create %s", what); /* its size does not matter */
     const bool explained = too_large_explain(params, error, why);
     cli_fail(0, "cannot create %s for %" PRIu64 " key%s: %s%s%s", what, params->capacity,
              cli_s(params->capacity), bloomfile_strerror(error), explained ? ": " : "",

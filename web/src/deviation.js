@@ -34,6 +34,7 @@ function powerMean(throws, cells, power) {
 /** The mean of (hit / 512)^power over the blocks of a filter. */
 function blocksMean(n, blocks, k, power) {
   const most = Math.floor(MOST_THROWS / k);
+  if (n / blocks > 4 * most) return 1; // a block with fewer keys than `most` is too rare to count
   const table = [];
   let throws = 0;
   for (const mean of powerMeans(512, power)) {

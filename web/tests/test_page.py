@@ -21,7 +21,7 @@ REFUSED = WEB.parent / "tests" / "golden-refused"
 TOOLS = os.environ.get("BLOOMFILE_TOOLS")
 ALL = os.environ.get("ALL") == "1"
 SHORT = ["blocked-file", "blocked-embedded", "blocked-union", "classic-file", "classic-full", "counting-file", "ribbon-two-pages",
-         "ribbon-not-solved", "slice-middle", "application-classic", "key-kind-fixed-1", "blocked-no-keys", "smallest-rate"]
+         "ribbon-not-solved", "slice-middle", "application-classic", "key-kind-fixed-1", "blocked-no-keys", "smallest-rate", "extreme-numbers"]
 SHORT_REFUSED = ["text", "header-bit-flipped", "blocked-first-page-is-zero", "blocked-one-bit-too-many"]
 ARROW_RIGHT, ENTER, TAB = "\ue014", "\ue007", "\ue004"
 

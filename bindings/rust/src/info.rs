@@ -148,6 +148,7 @@ impl KeyKind {
 
 /// Where a slice lies in the whole filter, and the input from which it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Slice {
     /// The first block of the slice, counted in the whole from 0.
     pub first_block: u64,

@@ -92,7 +92,7 @@ class Builds(Case):
             info = json.loads(self.one("SELECT bloom_info(?)", self.build(["a", "b"], f", 0.001, '{layout}'")))
             self.assertEqual((info["layout"], info["fpr"], info["n"], info["key_kind"]), (layout, 0.001, 2, "text"))
 
-    def test_wrong_options_are_errors(self):
+    def test_invalid_options_are_errors(self):
         for options in "0", "1", "-1", "'x'", "NULL", "0.1, 'round'", "0.1, NULL":
             for key in "1", "NULL":
                 self.assert_error("bloom_build: the rate", f"SELECT bloom_build({key}, {options})")

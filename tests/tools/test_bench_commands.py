@@ -59,7 +59,7 @@ class CommandsTest(unittest.TestCase):
         if "no JSON" not in done.stderr:
             self.assertEqual(rows["`bfquery --confirm list half.bloom lines`"]["ratio to bloomfile"], "1.0")
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for words in [], ["other"], ["common", "-n", "0"], ["query", "-g", "x"], ["deltas", "-r", "x"]:
             done = subprocess.run([COMMANDS, *words], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -90,7 +90,7 @@ class Leveldb(EngineTest):
     def test_killed_benchmark_leaves_no_files(self):
         self.check_stopped("0/CURRENT")
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         self.check_trouble(("--rows", "x"), ("--rounds", 0), ("--rounds", 102), ("--bits", -1),
                            ("--cold", "9" * 30))
 
@@ -115,7 +115,7 @@ class Rocksdb(EngineTest):
     def test_killed_benchmark_leaves_no_files(self):
         self.check_stopped("*.sst")
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         self.check_trouble(("--rows", 0), ("--rounds", 102), ("--gets", "x"), ("--cold", -1))
 
 

@@ -149,7 +149,7 @@ class PeersTest(DriverTest):
         self.assertNotIn("mimic", done.stdout)
         self.assertIn("mimic is left out", done.stderr)
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for args in (["--case", "hashed:10"], ["--case", "other:20000:10"], ["--turns", "0"],
                      ["--case", "hashed:20000:0"], ["--core", "x"], ["--turns", "1000"],
                      ["--sizes", "--quick"], ["extra"]):
@@ -201,7 +201,7 @@ class CurveTest(DriverTest):
             shutil.rmtree(program.parent)
             (self.folder / "lib").unlink()
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for args in ["--keys", "0"], ["--lookups", "x"], ["--other"], ["extra"]:
             with self.subTest(args=args):
                 self.run_peers("curve", *args, program=CHARTS, status=2)
@@ -233,7 +233,7 @@ class BatchesTest(DriverTest):
         self.assertIn(done.returncode, [0, 1], "as fast as this machine may be")
         self.assertIn("in doubt", done.stdout, done.stderr)
 
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for args in ["--keys", "0"], ["--turns", "x"], ["extra"]:
             with self.subTest(args=args):
                 self.run_peers("batches", *args, program=CHARTS, status=2)

@@ -41,7 +41,7 @@ class Options(ToolTest):
                     self.assertNotRegex(path.read_bytes(),
                                         rb"bfinspect[^|\n]* -[a-iHqx]*j(?![ \d])", path)
 
-    def test_last_of_quiet_and_verbose_wins(self):
+    def test_last_of_quiet_and_verbose_applies(self):
         self.write("key", lines("a"))
         self.create_live("-n", 10)
         self.create("-q", "key", name="big")
@@ -58,7 +58,7 @@ class Options(ToolTest):
                 self.assertIn(told, result.stderr)
 
 
-    def test_wrong_options_are_named(self):
+    def test_message_names_the_invalid_option(self):
         for words, wrong in (
                 (["bfadd", "--sync"], "--sync needs a value"),
                 (["bfcreate", "-n"], "-n needs a value"),

@@ -256,7 +256,7 @@ class Parameters(ToolTest):
         self.assertEqual(self.header("-l", "classic", "-m", 1000, "-n", 200)["k"], 3)
         self.assertEqual(self.header("-l", "classic", "-m", 50)["k"], 1)
 
-    def test_bits_too_few_for_the_rate_are_warned_of_with_overfull(self):
+    def test_overfull_warns_of_too_few_bits_for_the_rate(self):
         says = self.run_tool("bfcreate", "--overfull", "-m", 512, "-p", "0.001", "new.bloom",
                              stdin=lines(*numbered(100))).stderr
         self.check_message("bfcreate", says, "new.bloom", "0.1%")

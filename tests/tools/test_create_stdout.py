@@ -40,7 +40,7 @@ class StandardOutput(ToolTest):
         self.assertEqual(self.output("bfcreate", "./-", "keys"), b"")
         self.assertEqual(self.read("-"), self.create("keys"))
 
-    def test_messages_equal_those_about_a_file(self):
+    def test_messages_are_the_same_as_for_a_file(self):
         for words in (["-v"], ["-v", "-n", 100], ["-v", "-m", 512, "-p", 0.001], ["-v", "-k", 2],
                       ["-v", "-l", "classic", "-m", 9001], ["-v", "-l", "counting"], ["-n", 9000],
                       ["-n", 100], [], ["-q", "-n", 100], ["-v", "-l", "classic", "-p", "1e-9"]):

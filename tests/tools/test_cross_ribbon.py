@@ -95,7 +95,7 @@ class CrossRibbon(ToolTest):
                 with self.subTest(place=place, embedded=embedded):
                     self.assertIsNotNone(self.both_say(craft.flip(image, place, chosen.randrange(8))))
 
-    def test_both_agree_on_heads_that_writers_never_make(self):
+    def test_implementations_agree_on_heads_that_no_writer_makes(self):
         """Their checksums are valid."""
         image = shaped(10, True)
         body = craft.body_of(image)

@@ -133,7 +133,7 @@ class CrossSlice(ToolTest):
                 self.assertEqual(whole, image_of(header, keys))
                 self.assertEqual(self.joined(by_python), whole)
 
-    def test_both_agree_on_cuts_that_programs_never_make(self):
+    def test_implementations_agree_on_slices_of_any_pages(self):
         for header, keys, _ in shapes():
             pages = -(-header["m"] // 512 // 64)
             ends = sorted(self.chosen.sample(range(1, pages), self.chosen.randint(0, pages - 1)))

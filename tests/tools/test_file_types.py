@@ -127,7 +127,7 @@ class Magic(ToolTest):
             said = file_says(*map(str, GOLDEN.glob(f"*.{ending}")), options=["--mime-type"])
             self.assertEqual(set(said.values()), {kind})
 
-    def test_the_manual_page_shows_its_use(self):
+    def test_manual_page_names_the_types(self):
         page = (SOURCE_ROOT / "man" / "bloomfile.5").read_text()
         self.assertIn("/usr/share/misc/bloomfile.magic", page)
         for kind in re.findall(r'mime-type type="(.*?)"', TYPES.read_text()):
@@ -147,7 +147,7 @@ class Types(ToolTest):
                               stdout=subprocess.PIPE).stdout.decode()
         return re.findall(r"content-type: (\S+)", told)
 
-    def test_desktops_know_them(self):
+    def test_desktops_recognise_filters_and_patches(self):
         patch = self.folder / "changes"
         shutil.copy(GOLDEN / "blocked-file-to-patched-blocked-file.patch", patch)
         self.assertEqual(self.types(GOLDEN / "blocked-file.bloom", GOLDEN / "classic-embedded.bloom", patch),

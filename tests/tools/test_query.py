@@ -381,7 +381,7 @@ class Trouble(QueryTest):
             message = self.trouble("bfquery", "filter", *words)
             self.assertIn("--help", message)
 
-    def test_unreadable_key_file_does_not_stop_the_others(self):
+    def test_unreadable_key_file_does_not_stop_the_query(self):
         self.write("good", lines(IN[0], OUT[0]))
         (self.folder / "folder").mkdir()
         for bad in "no-such-file", "folder", "":

@@ -174,7 +174,7 @@ class Trouble(UniqTest):
             for words in [], ["--filter", "seen"], ["--repeated-to", "again"], ["--report", "report"]:
                 self.trouble("bfuniq", *words, "one", bad, names=[f"cannot read {bad}: {reason}"])
 
-    def test_unusable_input_does_not_stop_the_others(self):
+    def test_unusable_input_does_not_stop_other_inputs(self):
         self.write("one", lines("a", "b"))
         self.write("packed", gzip.compress(b"a\n"))
         self.write("two", lines("b", "c"))

@@ -206,7 +206,7 @@ class Trouble(UnlessTest):
     def test_unless_needs_a_value(self):
         self.assertIn("--unless needs a value", self.trouble("bfquery", "filter", "--unless"))
 
-    def test_unreadable_inputs_do_not_stop_the_others(self):
+    def test_unreadable_input_does_not_stop_other_inputs(self):
         self.write("good", lines(IN[0], IN[10]))
         self.trouble("bfquery", "--unless", "list", "filter", "nothing", "good", names=["nothing"],
                      out=lines(IN[0]))

@@ -197,7 +197,7 @@ static int add_and_remove(bloomfile_filter *f, unsigned worker, void *context)
     return 0;
 }
 
-TEST_IN_DIR(removers_keep_the_keys_of_others)
+TEST_IN_DIR(concurrent_removers_keep_all_other_keys)
 {
     static const unsigned groups[][2] = { { 1, 4 }, { 4, 1 } };
     for (size_t c = 0; c < ROWS(groups); c++) {

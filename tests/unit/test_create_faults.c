@@ -557,7 +557,7 @@ TEST(adds_on_fuse_take_locks_only_with_add_exact)
 }
 
 /* The creator named the function. */
-TEST(creator_on_fuse_knows_its_application_hash)
+TEST(creator_on_fuse_looks_up_by_its_application_hash)
 {
     for (unsigned series = 0; series < 2; series++) {
         assert_error(create_linked(series, BLOOMFILE_APP_HASH_FIRST, fuse), 0);

@@ -959,7 +959,7 @@ static void look_for_a_lock_of_syncs(enum fault_call call)
 }
 
 /* Otherwise, a process that opens the file now would take the mark for that of a running sync. */
-ON_NEW_FILTER(writer_that_refuses_to_seal_takes_no_sync_lock)
+ON_NEW_FILTER(refused_seal_does_not_take_the_sync_lock)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_LAYOUT_CLASSIC);
     params.bits = 1001;

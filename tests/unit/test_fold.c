@@ -221,7 +221,7 @@ TEST(plan_predicts_the_rate_with_more_keys)
 }
 
 /* An embedded image, at any address. */
-TEST(an_embedded_filter_folds_too)
+TEST(embedded_filter_folds_to_a_serial_build)
 {
     for (size_t i = 0; i < ROWS(shapes); i++) {
         const struct shape *s = &shapes[i];

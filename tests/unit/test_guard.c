@@ -131,7 +131,7 @@ static void check_all(struct guard *g)
         guard_ok(g, page * PAGE);
 }
 
-TEST(good_page_that_turns_bad_discredits_the_whole_body)
+TEST(good_page_that_becomes_bad_makes_all_pages_untrusted)
 {
     for (unsigned renewed = 0; renewed < 2; renewed++) {
         struct guard g = new_guard(false);

@@ -508,7 +508,7 @@ ON_NEW_FILTER(removers_wait_for_byte_2_and_adders_do_not)
     bloomfile_close(f);
 }
 
-ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not)
+ON_NEW_FILTER(only_exact_adders_wait_for_a_stripe)
 {
     assert_writer_waits_for(STRIPES + 7, BLOOMFILE_OPEN_ADD_EXACT, add_it);
     assert_int_equal(lock_byte(outsider, F_WRLCK, STRIPES + 7), 0);

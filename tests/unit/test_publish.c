@@ -393,7 +393,7 @@ static int publish_past_the_size_limit(void)
            publish_filter("old", BLOOMFILE_TO_REPLACE, 100) != EFBIG;
 }
 
-TEST_IN_DIR(a_file_that_would_be_too_large_is_an_error)
+TEST_IN_DIR(file_above_the_size_limit_is_not_published)
 {
     write_file("old", "old", 3);
     assert_int_equal(in_child(publish_past_the_size_limit), AS_EXPECTED);

@@ -104,7 +104,7 @@ static void assert_one_ends_it(struct relay relay, const char *expected)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), CLI_TROUBLE);
+    assert_int_equal(WEXITSTATUS(status), CLI_ERROR);
     FILE *file = fopen("messages", "r");
     assert_non_null(file);
     assert_in_range(fread(messages, 1, sizeof messages - 1, file), 1, sizeof messages);

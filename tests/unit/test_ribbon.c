@@ -322,7 +322,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
     free(body);
 }
 
-TEST(kernels_agree_on_every_head)
+TEST(kernels_agree_on_every_page_head)
 {
     uint64_t random = 23;
     for (unsigned q = 0; q < 520; q = q < 40 || q > 505 ? q + 1 : q + 7)
@@ -493,7 +493,7 @@ TEST(equal_keys_make_equal_bytes)
 }
 
 /* The number of columns shrinks in all pages, at last to 0. */
-TEST(filter_built_too_small_loses_no_key)
+TEST(undersized_ribbon_filter_finds_every_key)
 {
     for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
         for (uint64_t keys = 1; keys < 70000; keys *= 8) {

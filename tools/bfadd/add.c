@@ -329,6 +329,6 @@ int add_all(const struct add *a)
     if (interrupt_signal != 0)
         interrupt_die();
     if (w.input_errors > 0)
-        return CLI_TROUBLE;
+        return CLI_ERROR;
     return a->remove && w.done < w.read ? SOME_ABSENT : ALL_THERE;
 }

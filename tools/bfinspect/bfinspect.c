@@ -165,11 +165,11 @@ static int save_image(const struct inspect_report *r, const struct inspect_optio
                  "%s: no image written: it is a series of layers, and an image shows one filter "
                  "(draw each layer with --map)",
                  r->path);
-        return CLI_TROUBLE;
+        return CLI_ERROR;
     }
     if (r->image.fill == NULL || r->interrupted) {
         cli_note(0, "%s: no image written: the body cannot be read", r->path);
-        return CLI_TROUBLE;
+        return CLI_ERROR;
     }
     save_svg(r, o);
     return 0;

@@ -62,12 +62,12 @@ static int conclude(const struct query *q, unsigned errors)
         print_counts(q);
     cli_close_stdout();
     if (q->distrusted)
-        return CLI_TROUBLE;
+        return CLI_ERROR;
     const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
     if (r->quiet && q->matches > 0 && !distrusted)
         return SOME; /* despite any other errors */
     if (damaged || errors > 0 || r->confirm.list_is_short)
-        return CLI_TROUBLE;
+        return CLI_ERROR;
     return q->matches > 0 ? SOME : NONE;
 }
 

@@ -354,5 +354,5 @@ int main(int argc, char **argv)
     bool trouble = keys_errors(input) > 0;
     keys_free(input);
     names_free(&r.inputs);
-    return trouble ? CLI_TROUBLE : 0;
+    return trouble ? CLI_ERROR : 0;
 }

@@ -40,7 +40,7 @@ void cli_start(const char *argv0)
         if (fcntl(fd, F_GETFD) >= 0)
             continue;
         if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            exit(CLI_TROUBLE);
+            exit(CLI_ERROR);
     }
 }
 
@@ -144,7 +144,7 @@ static void on_bus_error(int number)
     const char *line = is_hole() ? hole_line : bus_error_line;
     ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
     (void)ignored;
-    _exit(CLI_TROUBLE);
+    _exit(CLI_ERROR);
 }
 
 static void put_line(char line[LINE_SIZE], const char *path, const char *words)
@@ -204,7 +204,7 @@ void cli_fail(int error, const char *format, ...)
     va_start(arguments, format);
     message(cli_words(error), NULL, format, arguments);
     va_end(arguments);
-    exit(CLI_TROUBLE);
+    exit(CLI_ERROR);
 }
 
 void cli_usage(const char *format, ...)
@@ -213,7 +213,7 @@ void cli_usage(const char *format, ...)
     va_start(arguments, format);
     message(NULL, "--help", format, arguments);
     va_end(arguments);
-    exit(CLI_TROUBLE);
+    exit(CLI_ERROR);
 }
 
 /* --------------------------------------------------------------------------- standard output

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /* Exit status of every error. Each tool defines its own meaning of 0 and 1. */
-#define CLI_TROUBLE 2
+#define CLI_ERROR 2
 
 /* Call this first in main(). It sets the program's name and the locale's character set, and nothing
  * else of the locale. It also opens /dev/null in place of a closed descriptor 0, 1 or 2, so that no
@@ -29,18 +29,18 @@ void cli_note(int error, const char *format, ...) __attribute__((format(printf, 
 /* Describes an error, with the name of an invalid argument; NULL for 0. */
 const char *cli_words(int error);
 
-/* Like cli_note(), then exits with CLI_TROUBLE. */
+/* Like cli_note(), then exits with CLI_ERROR. */
 _Noreturn void cli_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* If not NULL, cli_fail() calls this first, in whichever thread it runs. */
 extern void (*cli_before_failing)(void);
 
 /* Reports a wrong command line: the message ends with "(try 'bfcreate --help')". Exits
- * with CLI_TROUBLE. */
+ * with CLI_ERROR. */
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Installs a handler for SIGBUS, which the kernel sends when a mapped file shrinks or its disk
- * fails. The handler prints a message about `path` and exits with CLI_TROUBLE. */
+ * fails. The handler prints a message about `path` and exits with CLI_ERROR. */
 void cli_catch_bus_error(const char *path);
 
 /* The same for a file that is written through its mapping. There SIGBUS can also mean a full disk:
@@ -58,10 +58,10 @@ _Noreturn void cli_version(void);
 /* Returns the errno of the first failure in any of these calls, or 0. */
 int cli_flush_stdout(void);
 
-/* Flushes and closes standard output. A failure is reported and exits with CLI_TROUBLE. */
+/* Flushes and closes standard output. A failure is reported and exits with CLI_ERROR. */
 void cli_close_stdout(void);
 
-/* Write bytes or text. A failure is reported with its reason and exits with CLI_TROUBLE. */
+/* Write bytes or text. A failure is reported with its reason and exits with CLI_ERROR. */
 void cli_write(const void *bytes, size_t size);
 void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

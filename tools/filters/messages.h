@@ -21,13 +21,13 @@ const char *message_advice(int error);
 extern const char *message_order;
 
 /* Prints a message such as "cannot fold x.bloom: a page of the body is damaged (...)", where `what`
- * is "cannot fold". Then exits with CLI_TROUBLE. */
+ * is "cannot fold". Then exits with CLI_ERROR. */
 _Noreturn void message_fail(int error, const char *what, const char *path);
 
 /* Ends the program if the name of a missing filter is "-": a filter cannot be standard input. */
 void message_check_name(const char *path);
 
-/* Print a message about an error of the library, with a remedy. Then exit with CLI_TROUBLE. */
+/* Print a message about an error of the library, with a remedy. Then exit with CLI_ERROR. */
 _Noreturn void message_cannot_open(const char *path, const struct bloomfile_open_report *report);
 _Noreturn void message_cannot_create(const char *path, int error);
 

@@ -177,7 +177,7 @@ class Using(Page):
         self.assertEqual(self.browser.text("#report-title"), "classic-file.bloom")
         self.assertEqual(self.browser.text("#answers-summary"), "")
 
-    def test_file_name_cannot_turn_text_around(self):
+    def test_file_name_cannot_reverse_the_text_direction(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "mo\u202eolb.<b>x"
             path.write_bytes(b"")

@@ -47,7 +47,7 @@ class Adding(Case):
         f.add_many(["a", "b"])
         self.assertEqual(f.contains_digests(bloomfile.hash_many(["a", "b"], f.seed)), b"\1\1")
 
-    def test_removed_keys_are_gone(self):
+    def test_removed_keys_are_not_found(self):
         f = self.live(layout="counting")
         f.add_many(["a", "a", "b"])
         f.remove("a")

@@ -152,7 +152,7 @@ class Lookups(SparkTest):
         nowhere = self.spark.sparkContext._gateway.new_array(self.spark._jvm.java.lang.String, 0)
         return {found.name() for found in catalog.listFunctions(nowhere)}
 
-    def test_unregistered_names_are_gone(self):
+    def test_unregistered_functions_do_not_exist(self):
         asked = register(self.spark, "in_urls", self.path)
         self.assertTrue(self.spark.catalog.functionExists("in_urls"))
         asked.unregister()

@@ -168,8 +168,8 @@ mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc, and so does GNU parallel.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id|mount /proc"  # of its message, which a diff splits anywhere
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|example|overwritten"
-                "|file_types|merge_trouble|packed|readme|recipes|terminal|threads|uniq(_filter|_generations|_growing)?)|python")
+FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_faults)?|cross_series|example|overwritten"
+                "|file_types|merge_errors|packed|readme|recipes|terminal|threads|uniq(_filter|_generations|_growing)?)|python")
 LOOKS_INTO_PROC = f"java-.*|js|sqlite|tools-distributed_parallel|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"

@@ -26,7 +26,7 @@ class TroubleTest(ToolTest):
 
 
 class CommandLine(TroubleTest):
-    def test_wrong_options_are_refused(self):
+    def test_invalid_options_are_refused(self):
         self.trouble("bfadd")
         for words in (["-Y"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
                       ["--sync"], ["--sync", "0"], ["--sync", "-1"], ["--sync=x"], ["--sync="],
@@ -56,7 +56,7 @@ class CommandLine(TroubleTest):
             self.trouble("bfadd", "live", "keys", bad, names=[bad])
             self.assertEqual(self.query("live", "keys", status=1), [])
 
-    def test_input_with_an_error_does_not_stop_the_others(self):
+    def test_input_with_an_error_does_not_stop_other_inputs(self):
         self.create_live("-f", "-x4", "-n", 1000, "-p", "1e-9")
         self.write("records", b"abcdefghij")
         message = self.trouble("bfadd", "-x4", "live", "records", "-", stdin=b"1234", changes=True,

@@ -235,6 +235,135 @@ static void sticky_error(char **words, size_t count)
     answer(bloomfile_check(image));
 }
 
+/* --------------------------------------------------------------------------- images in a file */
+
+static uint64_t little_endian(const char *at, size_t size)
+{
+    uint64_t value = 0;
+    while (size > 0)
+        value = value << 8 | (uint8_t)at[--size];
+    return value;
+}
+
+struct query {
+    const char *image;
+    size_t size;
+    bloomfile_digest *digests;
+    bool *hits;
+    size_t count;
+};
+
+static int open_query(const struct query *query, const struct bloomfile_open_params *how)
+{
+    struct bloomfile_source from = bloomfile_from_memory(query->image, query->size);
+    bloomfile_close(image);
+    return bloomfile_open_with(&image, &from, how);
+}
+
+static void print_hits(const struct query *query)
+{
+    for (size_t i = 0; i < query->count; i++)
+        putchar(query->hits[i] ? '1' : '0');
+    putchar(':');
+}
+
+static void print_batch(const struct query *query)
+{
+    bloomfile_contains_digests(image, query->digests, query->count, query->hits);
+    print_hits(query);
+}
+
+static void print_singly(const struct query *query)
+{
+    for (size_t i = 0; i < query->count; i++)
+        query->hits[i] = bloomfile_contains_digest(image, query->digests[i]);
+    print_hits(query);
+}
+
+/* Looks up the bytes of the digests as keys. */
+static void print_keys(const struct query *query)
+{
+    const char *key = query->image + query->size;
+    for (size_t i = 0; i < query->count; i++)
+        query->hits[i] = bloomfile_contains(image, key + 8 * i, 8);
+    print_hits(query);
+}
+
+static void print_verdict(void)
+{
+    struct bloomfile_fault fault = { 0 };
+    int error = bloomfile_verify(image, 1, &fault);
+    if (error == BLOOMFILE_EPAGE)
+        printf("BLOOMFILE_EPAGE %" PRIu64, fault.page);
+    else
+        printf("%s", error != 0 ? bloomfile_errname(error) : "ok");
+    putchar(':');
+}
+
+/* Opens the image three times, so that three kinds of lookups meet pages that were not checked yet.
+ */
+static int print_answers(const struct query *query)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
+    bloomfile_get_info(image, &info);
+    if (info.hash_id == BLOOMFILE_HASH_XXH3) {
+        print_keys(query);
+    } else {
+        how.expect = BLOOMFILE_EXPECT_HASH;
+        how.hash_id = info.hash_id;
+        how.self_test = info.self_test;
+        print_batch(query);
+    }
+    int error = open_query(query, &how);
+    if (error == 0) {
+        print_batch(query);
+        error = open_query(query, &how);
+    }
+    if (error == 0) {
+        print_singly(query);
+        print_verdict();
+        print_batch(query);
+        print_singly(query);
+    }
+    return error;
+}
+
+static const char *answer_query(const char *at)
+{
+    struct query query = { .image = at + 8,
+                           .size = little_endian(at, 4),
+                           .count = little_endian(at + 4, 4) };
+    const char *digests = query.image + query.size;
+    query.digests = allocate(query.count * sizeof *query.digests);
+    query.hits = allocate(query.count * sizeof *query.hits);
+    for (size_t i = 0; i < query.count; i++)
+        query.digests[i] = little_endian(digests + 8 * i, 8);
+    putchar('\t');
+    int error = open_query(&query, NULL);
+    if (error == 0)
+        error = print_answers(&query);
+    if (error != 0)
+        printf("%s", bloomfile_errname(error));
+    free(query.digests);
+    free(query.hits);
+    return digests + 8 * query.count;
+}
+
+static void answer_images(char **words, size_t count)
+{
+    (void)count;
+    size_t size;
+    char *text = contents(words[1], &size);
+    printf("ok");
+    for (const char *at = text; at < text + size;)
+        at = answer_query(at);
+    putchar('\n');
+    bloomfile_close(image); // its memory is gone
+    image = NULL;
+    free(text);
+}
+
 /* ------------------------------------------------------------------------- builds, operations */
 
 /* A destination for OUT: the form is that of the file, or of an image in memory. */
@@ -383,19 +512,13 @@ static const struct command {
     size_t least; /* words */
     void (*run)(char **words, size_t count);
 } commands[] = {
-    { "abilities", 1, abilities },
-    { "open", 2, open_image },
-    { "lookup", 2, look_up },
-    { "batch", 2, look_up },
-    { "verify", 1, verify },
-    { "error", 1, sticky_error },
-    { "random", 3, look_up_random },
-    { "build", 11, build },
-    { "fold", 4, fold },
-    { "union", 3, merge },
-    { "join", 3, join },
-    { "intersection", 3, merge },
-    { "diff", 4, diff },
+    { "abilities", 1, abilities },  { "open", 2, open_image },
+    { "lookup", 2, look_up },       { "batch", 2, look_up },
+    { "images", 2, answer_images }, { "verify", 1, verify },
+    { "error", 1, sticky_error },   { "random", 3, look_up_random },
+    { "build", 11, build },         { "fold", 4, fold },
+    { "union", 3, merge },          { "join", 3, join },
+    { "intersection", 3, merge },   { "diff", 4, diff },
     { "apply", 4, apply },
 };
 

@@ -101,6 +101,7 @@ impl Driver {
             ["lookup", path] => self.look_up(path, false),
             ["batch", path] => self.look_up(path, true),
             ["random", seed, count] => self.random(number(seed)?, number(count)?),
+            ["images", path] => images(&std::fs::read(path).map_err(other)?),
             ["verify"] => self.verify(),
             ["error"] => match self.filter()?.error() {
                 None => Ok(String::new()),
@@ -198,6 +199,70 @@ impl Driver {
             Err(error) => Err(format!("{}\t-", refusal(error))),
         }
     }
+}
+
+/// Answers for every image of a file.
+fn images(mut file: &[u8]) -> Answer {
+    let mut answers = Vec::new();
+    while let Some((head, rest)) = file.split_at_checked(8) {
+        let (size, count) = head.split_at(4);
+        let (size, count) = (little_endian(size) as usize, little_endian(count) as usize);
+        let (image, rest) = rest.split_at_checked(size).ok_or_else(|| other("no image"))?;
+        let (keys, rest) = rest.split_at_checked(8 * count).ok_or_else(|| other("no keys"))?;
+        answers.push(answer_image(image, keys).unwrap_or_else(refusal));
+        file = rest;
+    }
+    Ok(answers.join("\t"))
+}
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+/// Opens an image three times, so that three kinds of lookups meet pages that were not checked yet.
+fn answer_image(image: &[u8], keys: &[u8]) -> Result<String, Error> {
+    let keys: Vec<_> = keys.chunks_exact(8).collect();
+    let digests: Vec<_> = keys.iter().map(|key| little_endian(key)).collect();
+    let filter = Filter::from_bytes_any_hash(image)?;
+    let name = filter.info().hash;
+    let first = if name.id == 1 {
+        bits(keys.iter().map(|key| filter.contains(key)))
+    } else {
+        together(&filter, &digests)
+    };
+    let batch = together(&open_named(image, name)?, &digests);
+    let filter = open_named(image, name)?;
+    let before = singly(&filter, &digests);
+    let verdict = match filter.verify() {
+        Ok(()) => "ok".to_owned(),
+        Err(Error::Page(page)) => format!("BLOOMFILE_EPAGE {page}"),
+        Err(error) => refusal(error),
+    };
+    let (after, last) = (together(&filter, &digests), singly(&filter, &digests));
+    Ok(format!("{first}:{batch}:{before}:{verdict}:{after}:{last}:"))
+}
+
+fn open_named(image: &[u8], name: HashName) -> Result<Filter<'_>, Error> {
+    if name.id == 1 {
+        return Filter::copy_of(image);
+    }
+    let mut filter = Filter::from_bytes_any_hash(image)?;
+    filter.state_hash(name)?;
+    Ok(filter)
+}
+
+fn singly(filter: &Filter<'_>, digests: &[u64]) -> String {
+    bits(digests.iter().map(|&digest| filter.contains_digest(digest)))
+}
+
+fn together(filter: &Filter<'_>, digests: &[u64]) -> String {
+    let mut answers = vec![false; digests.len()];
+    filter.contains_digests(digests, &mut answers);
+    bits(answers.into_iter())
+}
+
+fn bits(answers: impl Iterator<Item = bool>) -> String {
+    answers.map(|maybe| if maybe { '1' } else { '0' }).collect()
 }
 
 /// The next output of `SplitMix64`.

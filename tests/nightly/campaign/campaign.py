@@ -66,6 +66,9 @@ class Campaign:
     begins = False   # a run that neither resumes nor repeats one case
     greatest = ()    # columns that show the greatest number, not the sum
 
+    def add_options(self, parser):
+        """Adds options to the command line. They come back as self.options."""
+
     def prepare(self, folder):
         """Runs once, first: makes what cases share, in a folder that is removed at the end."""
 
@@ -362,7 +365,9 @@ def main(campaign_class):
                         help="leave out the first N cases of the seed, which ran elsewhere")
     parser.add_argument("--only", type=int, nargs="+", metavar="CASE", help="run these cases, as reports name them")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="cases that run at once")
-    options = parser.parse_args()
+    campaign = campaign_class()
+    campaign.add_options(parser)
+    options = campaign.options = parser.parse_args()
     options.name = name
     if options.resume and options.seed is not None:
         parser.error("--resume goes on with the seed that it began with")
@@ -372,7 +377,6 @@ def main(campaign_class):
         options.seed = random.SystemRandom().randrange(10**6)
     state = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / name
     state.mkdir(parents=True, exist_ok=True)
-    campaign = campaign_class()
     campaign.time = options.time
     campaign.begins = not options.resume and options.only is None
     shared = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))

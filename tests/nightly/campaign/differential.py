@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Foreign bytes for the C library and for the Python reader, which was written from the format's text alone. Both must
-refuse them with the same error, or return the same results. The campaign fuzz runs it.
+"""Foreign bytes for the C library and for a reader that was written from the format's text alone, in Python, Go or Rust.
+Both must refuse them with the same error, or return the same results. The campaign fuzz runs it.
 
-    differential.py KIND SEED COUNT LIBRARY KEPT FOLDER...
+    differential.py PARTNER KIND SEED COUNT BUILT KEPT FOLDER...
 
-Inputs are files of the folders with random changes, sometimes with corrected checksums. An input with different results
-is kept in KEPT, and the exit status is then 1."""
+PARTNER is Python, or the name and the driver of another reader (Go=PATH). Inputs are files of the folders with random
+changes, sometimes with corrected checksums. An input with different results is kept in KEPT, and the exit status is then 1.
+For images it prints how many both have opened."""
 
 import ctypes
 import functools
@@ -14,18 +15,23 @@ import pathlib
 import random
 import struct
 import sys
+import tempfile
+from contextlib import closing
 from zlib import crc32
 
-SOURCE_ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(SOURCE_ROOT / "tests" / "spec"))
-
+from partners import SOURCE_ROOT, Program, Text, refusal
 import spec_patch
 import spec_reader
 import spec_slice
 import spec_writer
-from spec_reader import APPLICATIONS, HEADER, LAYER, OF_SERIES, RECORD, U64, le
+from spec_reader import HEADER, LAYER, OF_SERIES, RECORD, U64, le
 
+GOLDEN = SOURCE_ROOT / "tests" / "golden"
 ASKED = 12
+PRESENT, MOST_PRESENT = 4, 16  # keys of the image that are looked up; that are known
+BATCH = 100       # images that a driver gets at once
+OF_DIGESTS = 1, 2, 4, 5  # places in the answer of a driver
+SEED = HEADER["seed"][0]
 SMALL = 1200      # bytes: most inputs are not larger, which makes them cheap
 LARGEST = 40_000
 ACCEPT_UNCLEAN, EXPECT_HASH = 8, 8
@@ -36,7 +42,11 @@ NUMBERS = [0, 1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 255, 256, 511, 512, 1000, 1001, 4
 
 
 class Differ(Exception):
-    pass
+    """A difference, and the inputs that show it."""
+
+    def __init__(self, message, *inputs):
+        super().__init__(message)
+        self.inputs = inputs
 
 
 # --- Inputs
@@ -156,11 +166,10 @@ def mend_series(data):
 
 
 def mend(chance, data):
-    if len(data) < 16:
-        return
+    """Returns whether it may have corrected a checksum."""
     kind = chance.randrange(8)
-    if kind == 0:
-        return
+    if len(data) < 16 or kind == 0:
+        return False
     if kind < 4:
         mend_header(data)
     elif len(data) > 28 and data[24] & OF_SERIES:
@@ -171,6 +180,7 @@ def mend(chance, data):
             mend_header(data)
         elif kind < 7:
             del data[end:]
+    return True
 
 
 # --- The C library
@@ -276,21 +286,81 @@ def opened_file(path, flags):
     return Handle(Source(kind=Source.FROM_PATH, path=path), flags)
 
 
-# --- Comparisons
+# --- Comparisons of images, many at once
 
 
-def refusal(function, *arguments, **named):
-    """The result, and the name of the error by which it refused."""
-    try:
-        return function(*arguments, **named), ""
-    except ValueError as error:
-        words = str(error).replace(":", " ").split()
-        return None, next((word for word in words if word.startswith("BLOOMFILE_")), str(error))
+def golden_keys():
+    """Keys of the golden files, and digests."""
+    keys, digests = {spec_reader.TEST_STRING[:size] for size in range(30)}, []
+    for file in sorted((GOLDEN / "keys").iterdir()):
+        lines = file.read_bytes().split(b"\n")[:30]
+        if file.suffix == ".digests":
+            digests += [int(line, 16) for line in lines if line]
+        else:
+            keys.update(lines)
+    return sorted(keys), digests
 
 
-def need_same(what, c, python):
-    if c != python:
-        raise Differ(f"{what}: {c or 'none'} in C, {python or 'none'} in Python")
+def keys_present(inputs):
+    """For each input, digests that it answers with maybe, and whether they are certain to be in it."""
+    chance, present = random.Random(1), {}
+    keys, others = golden_keys()
+    others += [chance.getrandbits(64) for _ in range(500)]
+    of_seed = functools.lru_cache(None)(lambda seed: [spec_reader.xxh3(key, seed) for key in keys])
+    for data in inputs:
+        digests = of_seed(le(data, SEED)) + others
+        (answer,) = LIBRARY.images([(data, digests)])
+        if ":" not in answer:
+            present[data] = [], False
+            continue
+        _, hits, _, verdict, *_ = answer.split(":")
+        found = [digest for digest, hit in zip(digests, hits) if hit == "1"]
+        present[data] = found[:MOST_PRESENT], verdict == "ok"
+    return present
+
+
+def make_question(chance, inputs, present):
+    """An image and digests, and whether the first of these must not be answered with no."""
+    data = inputs.choose(chance)
+    known, are_certain = present[bytes(data)]
+    change_image(chance, data)
+    are_certain = not mend(chance, data) and are_certain
+    asked = chance.sample(known, min(len(known), PRESENT))
+    return (bytes(data), asked + digests_for(chance)[len(asked):]), "1" * len(asked) if are_certain else ""
+
+
+def check_answers(question, certain, c, partner):
+    data, digests = question
+    asked = f"to digests {' '.join(format(digest, '016x') for digest in digests)}"
+    if c != partner:
+        raise Differ(f"{c} in C, {partner} in {PARTNER.name}, {asked}", data)
+    answers = c.split(":")
+    if len(answers) > 1 and not all(answers[i].startswith(certain) for i in OF_DIGESTS):
+        raise Differ(f"{c}, {asked}: the first {len(certain)} are in the undamaged image", data)
+
+
+def compare_images(chance, inputs, count):
+    """Returns how many images both readers have opened."""
+    opened, present = 0, keys_present(inputs.small + inputs.large)
+    for first in range(0, count, BATCH):
+        made = [make_question(chance, inputs, present) for _ in range(min(BATCH, count - first))]
+        questions = [question for question, _ in made]
+        try:
+            answers = list(zip(LIBRARY.images(questions), PARTNER.images(questions)))
+        except Exception as error:
+            raise Differ(f"{error!r}; the input is the file of the command", packed(questions)) from error
+        for (question, certain), pair in zip(made, answers):
+            check_answers(question, certain, *pair)
+        opened += sum(":" in c for c, _ in answers)
+    return opened
+
+
+# --- Comparisons of other kinds, one by one
+
+
+def need_same(what, c, partner):
+    if c != partner:
+        raise Differ(f"{what}: {c or 'none'} in C, {partner or 'none'} in {PARTNER.name}")
 
 
 def digests_for(chance):
@@ -298,33 +368,15 @@ def digests_for(chance):
     return edges + [chance.getrandbits(64) for _ in range(ASKED - len(edges))]
 
 
-def compare_answers(image, handle, digests, named):
-    if not named:
+def compare_answers(image, handle, digests):
+    header = image.header
+    if not image.is_named:
         need_same("answers before the hash is named", handle.answers(digests), [True] * len(digests))
-    first = spec_reader.layers_of(image)[0]
-    if first.header["hash_id"] >= APPLICATIONS:
-        handle.open(expect=EXPECT_HASH, hash_id=first.header["hash_id"], self_test=first.header["self_test"])
-        image.name(first.header["hash_id"], first.header["self_test"])
+        handle.open(expect=EXPECT_HASH, hash_id=header["hash_id"], self_test=header["self_test"])
+        image.name(header["hash_id"], header["self_test"])
     # Digests take the place of keys: Image calls digest_of(), which returns them unchanged.
     need_same(f"answers to {[hex(digest) for digest in digests]}", handle.answers(digests),
               [image.maybe(digest) for digest in digests])
-
-
-def compare_image(chance, data):
-    handle = opened_in_memory(data)
-    try:
-        image, error = refusal(spec_reader.opened, data, "image", knows_applications=True)
-        need_same("verdict", handle.error, error)
-        if error:
-            return
-        compare_answers(image, handle, digests_for(chance), image_is_named(image))
-        need_same("verification", error_name(C.bloomfile_verify(handle.pointer, 1, None)), refusal(image.verify)[1])
-    finally:
-        handle.close()
-
-
-def image_is_named(image):
-    return all(layer.is_named for layer in spec_reader.layers_of(image))
 
 
 def compare_live(chance, data):
@@ -343,7 +395,7 @@ def compare_live(chance, data):
                                    abandoned=lambda sequence: True)
             need_same(f"verdict, with flags {flags}", handle.error, error)
             if not error:
-                compare_answers(image, handle, digests_for(chance), image.is_named)
+                compare_answers(image, handle, digests_for(chance))
         finally:
             handle.close()
     finally:
@@ -431,13 +483,31 @@ def joined_by_text(parts):
     return made[0]
 
 
+def compare_join_of_programs(_, parts):
+    names = [FOLDER / f"slice-{number}" for number in range(len(parts))]
+    for name, part in zip(names, parts):
+        name.write_bytes(part)
+    need_same("joining", *(of.result("join", FOLDER / of.name, *names) for of in (LIBRARY, PARTNER)))
+
+
 class Embedded:
     embedded, as_is = True, False
 
 
+def base_of(chance, data):
+    """The file and bytes of the filter that a patch names, or of any other filter."""
+    return BASES.get(bytes(data[11:19])) or chance.choice(list(BASES.values()))
+
+
+def compare_patch_of_programs(chance, data):
+    patch = FOLDER / "patch"
+    patch.write_bytes(data)
+    base, _ = base_of(chance, data)
+    need_same("patch", *(of.result("apply", FOLDER / of.name, base, patch) for of in (LIBRARY, PARTNER)))
+
+
 def compare_patch(chance, data):
-    """Compares with the filter that it names, or with any other."""
-    base = BASES.get(bytes(data[11:19])) or chance.choice(list(BASES.values()))
+    base = base_of(chance, data)[1]
     handle, to, patch = opened_in_memory(base), Destination(), Source(kind=Source.FROM_MEMORY, memory=bytes(data), size=len(data))
     try:
         error = C.bloomfile_patch(ctypes.byref(to), handle.pointer, ctypes.byref(patch), 1)
@@ -473,11 +543,14 @@ def mend_patch(chance, data):
 
 # Kind: the comparison, the change and the correction of inputs.
 KINDS = {
-    "images": (compare_image, change_image, mend),
     "live files": (compare_live, change_image, mend),
     "compact forms": (compare_compact, change_compact, mend_compact),
     "slices": (compare_join, None, None),
     "patches": (compare_patch, change_patch, mend_patch),
+}
+OF_PROGRAMS = {
+    "slices": (compare_join_of_programs, None, None),
+    "patches": (compare_patch_of_programs, change_patch, mend_patch),
 }
 
 
@@ -507,40 +580,52 @@ WHOLES, BASES = [], {}  # whole sets of slices; filters, by the names that patch
 
 
 def read_golden():
-    golden = SOURCE_ROOT / "tests" / "golden"
-    for file in sorted(golden.glob("*.bloom")):
+    for file in sorted(GOLDEN.glob("*.bloom")):
         data = file.read_bytes()
         image = spec_reader.opened(data, file, knows_applications=True).verify()
         if isinstance(image, spec_reader.Series) or image.header["layout"] == spec_reader.RIBBON:
             continue
         names = spec_patch.name_of(spec_patch.header_of(image)), image.record["body_crc"]
-        BASES[struct.pack("<II", *names)] = data
-    for row in (golden / "slices.tsv").read_text().splitlines()[1:]:
-        WHOLES.append([(golden / name).read_bytes() for name in row.split("\t")[0].split(",")])
+        BASES[struct.pack("<II", *names)] = file, data
+    for row in (GOLDEN / "slices.tsv").read_text().splitlines()[1:]:
+        WHOLES.append([(GOLDEN / name).read_bytes() for name in row.split("\t")[0].split(",")])
 
 
-def main():
-    kind, seed, count, library, kept, *folders = sys.argv[1:]
-    global C
-    C = load_library(library)
-    read_golden()
-    spec_reader.self_test = functools.lru_cache(None)(spec_reader.self_test)
-    spec_reader.xxh3 = xxh3_of
-    spec_reader.digest_of = lambda header, digest: digest
-    compare, *how = KINDS[kind]
-    chance, inputs = random.Random(int(seed)), Inputs(folders)
-    for _ in range(int(count)):
+def compare_each(kind, chance, inputs, count):
+    compare, *how = (KINDS if PARTNER.name == "Python" else OF_PROGRAMS)[kind]
+    for _ in range(count):
         made = make(chance, inputs, *how)
         try:
             compare(chance, made)
         except Exception as error:
-            parts = made if isinstance(made, list) else [made]
-            for number, part in enumerate(parts):
-                (pathlib.Path(kept) / f"input-{number}").write_bytes(part)
-            if not isinstance(error, Differ):
-                raise
-            print(error)
-            return 1
+            made = made if isinstance(made, list) else [made]
+            raise Differ(str(error) if isinstance(error, Differ) else repr(error), *made) from error
+
+
+def main():
+    partner, kind, seed, count, built, kept, *folders = sys.argv[1:]
+    name, _, path = partner.partition("=")
+    global C, LIBRARY, PARTNER, FOLDER
+    C = load_library(pathlib.Path(built) / "lib" / "libbloomfile.so")
+    LIBRARY = Program("C", f"{built}/tests/languages/driver")
+    PARTNER = Program(name, path) if path else Text()
+    read_golden()
+    spec_reader.self_test = functools.lru_cache(None)(spec_reader.self_test)
+    spec_reader.xxh3 = xxh3_of
+    spec_reader.digest_of = lambda header, digest: digest
+    what = random.Random(int(seed)), Inputs(folders), int(count)
+    try:
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, closing(LIBRARY), closing(PARTNER):
+            FOLDER = pathlib.Path(folder)
+            if kind == "images":
+                print(compare_images(*what))
+            else:
+                compare_each(kind, *what)
+    except Differ as differ:
+        for number, part in enumerate(differ.inputs):
+            (pathlib.Path(kept) / f"input-{number}").write_bytes(part)
+        print(differ)
+        return 1
     return 0
 
 

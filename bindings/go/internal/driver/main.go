@@ -34,6 +34,7 @@ var commands = map[string]func(*session, []string) (string, error){
 	"lookup":       (*session).lookup,
 	"batch":        (*session).batch,
 	"random":       (*session).random,
+	"images":       images,
 	"verify":       func(s *session, _ []string) (string, error) { return "", s.filter.Verify(context.Background()) },
 	"error":        func(s *session, _ []string) (string, error) { return "", s.filter.Err() },
 	"build":        build,
@@ -200,6 +201,86 @@ func splitMix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
 	return z ^ z>>31
+}
+
+// images answers for every image of a file.
+func images(_ *session, words []string) (string, error) {
+	file, err := os.ReadFile(words[0])
+	if err != nil {
+		return "", err
+	}
+	var answers []string
+	for len(file) > 0 {
+		size, count := binary.LittleEndian.Uint32(file), binary.LittleEndian.Uint32(file[4:])
+		keys := file[8+size : 8+size+8*count]
+		answers = append(answers, answerImage(file[8:8+size:8+size], keys))
+		file = file[8+size+8*count:]
+	}
+	return strings.Join(answers, "\t"), nil
+}
+
+// answerImage opens an image three times, so that three kinds of lookups meet pages that were not checked yet.
+func answerImage(image, keys []byte) string {
+	f, err := bloomfile.Parse(image, bloomfile.AnyHash())
+	if err != nil {
+		return nameOf(err)
+	}
+	digests, answers := make([]uint64, len(keys)/8), make([]string, 6)
+	for i := range digests {
+		digests[i] = binary.LittleEndian.Uint64(keys[8*i:])
+	}
+	option := bloomfile.AnyHash()
+	if id := f.Info().HashID; id == 1 {
+		answers[0] = singly(f, digests, func(i int) uint64 { return f.Digest(keys[8*i : 8*i+8]) })
+	} else {
+		answers[0] = together(f, digests)
+		option = bloomfile.WithHash(id, f.Info().SelfTest)
+	}
+	if f, err = bloomfile.Parse(image, option); err != nil {
+		return nameOf(err)
+	}
+	answers[1] = together(f, digests)
+	if f, err = bloomfile.OpenAt(bytes.NewReader(image), int64(len(image)), option); err != nil {
+		return nameOf(err)
+	}
+	own := func(i int) uint64 { return digests[i] }
+	answers[2] = singly(f, digests, own)
+	answers[3] = nameOf(f.Verify(context.Background()))
+	answers[4], answers[5] = together(f, digests), singly(f, digests, own)
+	return strings.Join(answers, ":") + ":"
+}
+
+func nameOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	words := strings.SplitN(failure("verify", err), "\t", 3)
+	return strings.TrimSuffix(words[1]+" "+words[2], " -")
+}
+
+func singly(f *bloomfile.Filter, digests []uint64, digest func(int) uint64) string {
+	answers := make([]bool, len(digests))
+	for i := range digests {
+		answers[i] = f.TestDigest(digest(i))
+	}
+	return bits(answers)
+}
+
+func together(f *bloomfile.Filter, digests []uint64) string {
+	answers := make([]bool, len(digests))
+	f.TestDigests(digests, answers)
+	return bits(answers)
+}
+
+func bits(answers []bool) string {
+	text := make([]byte, len(answers))
+	for i, maybe := range answers {
+		text[i] = '0'
+		if maybe {
+			text[i] = '1'
+		}
+	}
+	return string(text)
 }
 
 func build(_ *session, words []string) (string, error) {

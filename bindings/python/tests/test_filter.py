@@ -50,7 +50,7 @@ class Building(Case):
         for params in bad:
             with self.subTest(params):
                 self.build(["old"], replace=True).close()
-                count = rf" \(3,000 keys, capacity {params['capacity']:,}\)$" if "slices" not in params else ""
+                count = rf" \(3000 keys, capacity {params['capacity']}: leave capacity out or increase it, or pass over_capacity=True\)$" if "slices" not in params else ""
                 self.assertRaisesRegex(errors.EFULL, "test.bloom: over capacity" + count, self.build, keys, replace=True, **params)
                 with bloomfile.Filter(self.path) as f:
                     self.assertTrue("old" in f)

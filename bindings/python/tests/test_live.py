@@ -135,7 +135,7 @@ class Adding(Case):
                 if accepts:
                     b.to_bytes()
                 else:
-                    self.assertRaises(errors.EFULL, b.to_bytes)
+                    self.assertRaisesRegex(errors.EFULL, f"{len(keys)} keys, capacity 1000: leave", b.to_bytes)
 
     def test_answers_before_an_error_are_kept(self):
         f = self.live(50_000)

@@ -106,9 +106,15 @@ class Misuse(Case):
         self.assertRaisesRegex(ValueError, "never opened", b.add_many, keys(b, seed=5))
         live.close()
 
-    def test_batch_names_the_closed_filter(self):
+    def test_use_of_a_closed_filter_names_it(self):
         self.filter.close()
-        self.assertRaisesRegex(ValueError, "the filter '.*test.bloom' is closed$", self.filter.contains_many, KEYS)
+        for use in (lambda: self.filter.contains_many(KEYS), lambda: "a" in self.filter, lambda: self.filter.contains_digest(1),
+                    self.filter.info, self.filter.__enter__):
+            self.assertRaisesRegex(ValueError, "the filter '.*test.bloom' is closed$", use)
+
+    def test_dict_is_not_a_column_of_keys(self):
+        self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", self.filter.contains_many, {"a": ["b"]})
+        self.assertEqual(len(self.filter.contains_many({"a": 1}.keys())), 1)
 
     def test_object_is_initialized_once(self):
         """Several threads may try concurrently."""

@@ -67,12 +67,7 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
         builder.add_many(keys)
         if replace and not allow_empty and _is_worth_keeping(path):
             _check_not_empty(path, builder.count())
-        try:
-            builder.finish(path, replace=replace)
-        except errors.EFULL as error:
-            if params.get("capacity") and not params.get("slices"):
-                error.asked = f"{builder.count():,} keys, capacity {params['capacity']:,}"
-            raise
+        builder.finish(path, replace=replace)
     return _checked(Filter(path))
 
 

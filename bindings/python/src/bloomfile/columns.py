@@ -4,6 +4,7 @@
 import importlib
 from typing import Any
 
+_FRAME = "keys are one column, and this is a data frame: pass one column, such as df['name']"
 _CASTS = {
     "f": ".astype('int64'), .astype('Int64') if values are missing, or .astype(str)",
     "b": ".astype('int8') or .astype(str)",
@@ -19,6 +20,8 @@ def _refused(dtype: Any) -> TypeError:
 
 def _of_numpy(array: Any, nulls: bool) -> tuple[Any, Any, bool] | None:
     kind = array.dtype.kind
+    if array.ndim > 1 and kind in "OUfcbMm":
+        raise TypeError(f"keys are one column, and this array has {array.ndim} dimensions: pass one column, such as array[:, 0], or its ravel()")
     if kind == "O":
         return array, None, nulls
     if array.ndim != 1:
@@ -50,6 +53,8 @@ def _check_polars(keys: Any) -> None:
     name = type(keys).__name__
     if name == "Expr":
         raise TypeError("an Expr of polars has no values yet: pass a Series, or call map_batches() on it")
+    if name == "DataFrame":
+        raise TypeError(_FRAME)
     if name == "LazyFrame":
         raise TypeError("a LazyFrame of polars has no values yet: collect() it, and pass one column")
     if name == "Series" and keys.dtype.is_float():
@@ -65,7 +70,7 @@ def plain(keys: Any) -> tuple[Any, Any, bool] | None:
         _check_polars(keys)
         return None
     if getattr(keys, "ndim", 1) == 2 and hasattr(keys, "columns"):
-        raise TypeError("keys are one column, and this is a data frame: pass a column of it, such as frame['key']")
+        raise TypeError(_FRAME)
     if hasattr(keys, "to_numpy") and hasattr(keys, "isna"):
         return _of_pandas(keys)
     if hasattr(getattr(keys, "dtype", None), "newbyteorder") and hasattr(keys, "tolist") and getattr(keys, "ndim", 0) > 0:

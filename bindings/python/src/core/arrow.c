@@ -130,7 +130,7 @@ static const char *advice(const char *format, bool dictionary)
     case 't':
         return "a date, a time or a duration: cast it to int64 or string (a date32 to int32)";
     case '+':
-        return format[1] == 's' ? "a table or struct: pass one column" : "nested: flatten it";
+        return "nested: flatten it";
     default:
         return "of another type: cast it to string, binary or int64";
     }
@@ -139,7 +139,10 @@ static const char *advice(const char *format, bool dictionary)
 static bool check(const char *format, const struct arrow_array *array, bool dictionary)
 {
     const int64_t buffers = buffers_of(format);
-    if (dictionary || (buffers == 0 && !is_null_type(format)))
+    if (strcmp(format, "+s") == 0)
+        PyErr_SetString(PyExc_TypeError, "keys are one column, and this is a table or struct: pass "
+                                         "one column, such as df['name']");
+    else if (dictionary || (buffers == 0 && !is_null_type(format)))
         PyErr_Format(
             PyExc_TypeError,
             "keys are strings, binary or integers; this Arrow array, of format '%s', is %s", format,

@@ -20,10 +20,7 @@ static bool is_open(const struct taker *taker)
 {
     if (taker->turn == NULL || taker->open)
         return true;
-    if (taker->path != NULL)
-        PyErr_Format(PyExc_ValueError, "the filter %R is closed", taker->path);
-    else
-        PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
+    turn_closed(taker->path);
     return false;
 }
 

@@ -17,7 +17,7 @@
 struct builder {
     PyObject_HEAD struct turn turn; /* of the bloomfile_builder */
     struct state *state;
-    uint64_t seed;
+    uint64_t seed, capacity; /* capacity 0: none, or that of all slices together */
     struct kind keys;
     unsigned born;    /* where it was made; 0: not yet */
     unsigned batches; /* that have begun and not ended: keys are still to come */
@@ -50,13 +50,14 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
         error = bloomfile_builder_new(&b, &p.c);
     if (good && error == 0) {
         self->seed = p.c.seed;
+        self->capacity = p.c.slices == 0 ? p.c.capacity : 0;
         if (p.c.key_kind == BLOOMFILE_KEYS_UNKNOWN)
             kind_leave_open(&self->keys);
         else
             kind_set(&self->keys, p.c.key_kind, p.c.key_size);
         self->crowd = p.c.threads > 1;
         self->born = turn_born();
-        turn_begin(&self->turn, b);
+        turn_begin(&self->turn, b, NULL);
     } else if (good) {
         error_raise_params(self->state, error, NULL, &p.c);
     }
@@ -247,6 +248,18 @@ static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
     return NULL;
 }
 
+/* After EFULL: how many keys are too many, and the remedy. NULL: unknown. */
+static PyObject *excess(const struct builder *self, bloomfile_builder *b)
+{
+    uint64_t keys;
+    WITHOUT_GIL(const int error = bloomfile_builder_count(b, &keys));
+    if (self->capacity == 0 || error != 0)
+        return NULL;
+    return PyUnicode_FromFormat("%llu keys, capacity %llu: leave capacity out or increase it, or "
+                                "pass over_capacity=True",
+                                (unsigned long long)keys, (unsigned long long)self->capacity);
+}
+
 static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords)
 {
     struct destination d;
@@ -255,6 +268,10 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
     bloomfile_builder *b = taken ? enter_whole(self, d.path) : NULL;
     if (b != NULL) {
         LONG_CALL(error, bloomfile_builder_write(b, &d.to));
+        if (error == BLOOMFILE_EFULL) {
+            error_raise_asked(self->state, error, d.path, excess(self, b));
+            error = ERROR_RAISED;
+        }
         turn_leave(&self->turn, TURN_ALONE);
     }
     return destination_end(&d, self->state, b != NULL, error);
@@ -269,9 +286,10 @@ static PyObject *to_bytes(struct builder *self, PyObject *unused)
         return NULL;
     int error;
     LONG_CALL(error, bloomfile_builder_write(b, &to));
+    PyObject *asked = error == BLOOMFILE_EFULL ? excess(self, b) : NULL;
     turn_leave(&self->turn, TURN_ALONE);
     if (error != 0)
-        return error_raise(self->state, error, NULL);
+        return error_raise_asked(self->state, error, NULL, asked);
     PyObject *bytes = PyBytes_FromStringAndSize(to.memory, (Py_ssize_t)to.size);
     bloomfile_free(to.memory);
     return bytes;

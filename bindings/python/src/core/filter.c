@@ -62,7 +62,7 @@ bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsi
     self->born = turn_born();
     self->adds_wait = (flags & BLOOMFILE_OPEN_ADD_EXACT) != 0 || info.series != 0;
     self->told = false;
-    turn_begin(&self->turn, f);
+    turn_begin(&self->turn, f, self->path);
     return true;
 }
 

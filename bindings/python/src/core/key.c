@@ -157,6 +157,13 @@ bool key_is_file(PyObject *keys)
 
 bool key_is_one(PyObject *keys)
 {
+    if (PyDict_Check(keys)) {
+        PyErr_Format(PyExc_TypeError,
+                     "keys are one column, and this is %R: pass one column, such as df['name'], or "
+                     "its keys()",
+                     Py_TYPE(keys));
+        return true;
+    }
     if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys) &&
         !PyMemoryView_Check(keys) && !is_of_bytes(keys))
         return false;

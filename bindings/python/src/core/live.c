@@ -296,7 +296,7 @@ static PyObject *close_method(struct filter *self, PyObject *unused)
     WITHOUT_GIL(const int error = bloomfile_finish(f));
     if (error != 0 && !self->finished) {
         self->finished = self->told = true;
-        turn_begin(&self->turn, f);
+        turn_begin(&self->turn, f, self->path);
         return error_raise(self->state, error, self->path);
     }
     const bool good = filter_warn(self, f);

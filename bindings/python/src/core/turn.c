@@ -56,9 +56,17 @@ bool turn_is_at_home(unsigned born)
     return false;
 }
 
-void turn_begin(struct turn *t, void *handle)
+void turn_begin(struct turn *t, void *handle, PyObject *path)
 {
-    *t = (struct turn){ .open = handle, .handle = handle, .forks = forks };
+    *t = (struct turn){ .open = handle, .handle = handle, .path = path, .forks = forks };
+}
+
+void turn_closed(PyObject *path)
+{
+    if (path != NULL)
+        PyErr_Format(PyExc_ValueError, "the filter %R is closed", path);
+    else
+        PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
 }
 
 /* A child of fork lacks the parent's other threads. A handle that a thread had alone may be half
@@ -66,7 +74,7 @@ void turn_begin(struct turn *t, void *handle)
 static void look_for_fork(struct turn *t)
 {
     if (t->forks != forks)
-        turn_begin(t, t->alone ? NULL : t->handle);
+        turn_begin(t, t->alone ? NULL : t->handle, t->path);
 }
 
 static bool exclude(enum turn_kind a, enum turn_kind b)
@@ -139,7 +147,7 @@ void *turn_wait(struct turn *t, enum turn_kind kind)
     if (next)
         return t->handle;
     if (good)
-        PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
+        turn_closed(t->path);
     return NULL;
 }
 

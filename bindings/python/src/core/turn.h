@@ -22,6 +22,7 @@ struct turn {
     struct waiter *first; /* of those that wait, in order */
     unsigned users;       /* threads that have it without the GIL, of the first two kinds */
     unsigned forks;       /* of this process's ancestors, when all this was last right */
+    PyObject *path;       /* of the handle, for errors; borrowed; NULL: none */
     bool adding, alone;   /* there is such a thread */
     bool closing;
 };
@@ -36,7 +37,11 @@ unsigned turn_born(void);
  * add to what both have. */
 bool turn_is_at_home(unsigned born);
 
-void turn_begin(struct turn *t, void *handle);
+/* path: see struct turn. */
+void turn_begin(struct turn *t, void *handle, PyObject *path);
+
+/* Sets ValueError: the handle is closed. */
+void turn_closed(PyObject *path);
 
 /* Waits until a use of this kind may begin. Returns the handle, for use under the GIL. NULL: an
  * exception is set, ValueError if it is closed. */

@@ -46,7 +46,7 @@ func applyAll(base *Filter, patch []byte) ([]byte, error) {
 	return image, nil
 }
 
-// patchReader reads patches, one behind another.
+// patchReader reads consecutive patches.
 type patchReader struct {
 	left []byte
 	last *result // of the layer before
@@ -293,7 +293,7 @@ func (r *patchReader) parts(base *layer, body []byte) error {
 	}
 }
 
-// part reads a part of the pages from start to end.
+// part reads a part of the patch, which changes pages start to end - 1, and applies it.
 func (r *patchReader) part(all []byte, base *layer, body []byte, start, end uint64) error {
 	start, end = start*pageSize, end*pageSize
 	if end > base.bodySize {

@@ -177,7 +177,7 @@ func appendPart(patch []byte, base, result *layer, skip, first, end uint64) []by
 	return append32(patch, crc32.ChecksumIEEE(patch[start:]))
 }
 
-// collector makes the string of the changes of one kind in a part.
+// collector builds the string of a part's changes of one kind.
 type collector struct {
 	layout             Layout
 	kind               change

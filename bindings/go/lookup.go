@@ -109,5 +109,6 @@ func (l *layer) testCounting(g uint64) bool {
 	return true
 }
 
-// trusted reports whether a zero of the page counts. The caller looks at the zero again.
+// trusted reports whether zero bits of the page are valid. The caller must read the bit again
+// afterwards.
 func (l *layer) trusted(page uint64) bool { return l.good.has(page) || l.sound(page) }

@@ -358,7 +358,8 @@ func smallest(layers []*layer, n float64) uint64 {
 	return uint64(n)
 }
 
-// between limits n to what a union can have: at least the most keys of a source, at most their sum.
+// between limits n to the possible number of keys of a union: at least the largest number of a
+// source, at most their sum.
 func between(layers []*layer, n float64) uint64 {
 	var most, sum uint64
 	for _, l := range layers {

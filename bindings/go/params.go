@@ -17,7 +17,7 @@ type Params struct {
 	Bits      uint64  // m; 0: as many as Rate needs
 	K         int     // positions of a key, 1 to 64; 0: the best
 	Seed      uint64  // of the hash; make it random if strangers may choose the keys
-	KeyKind   KeyKind // recorded, and checked in each lookup
+	KeyKind   KeyKind // recorded in the header, and checked by each lookup
 	Embedded  bool    // a header of 512 bytes, for filters inside another file; otherwise 4096
 	Label     string  // for people: at most 112 bytes
 	Tag       [16]byte

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Patches between filters, as far as making and applying share it: patches.md 1, 2 and 4.
+// Patches between filters: the code shared by making and applying, patches.md 1, 2 and 4.
 
 package bloomfile
 

@@ -87,7 +87,7 @@ export interface LayerExamination {
   damagedPages: number[];
   ones: number;
   overflow: number;
-  /** For each page, the part of its bits (counters) that are one (above 0). */
+  /** For each page, the fraction of its bits that are one (counters above 0). */
   fill: Float32Array;
   /** The actual false-positive rate, from all bits. */
   rate: number;
@@ -175,9 +175,9 @@ export class Filter extends Opened {
   private constructor();
   /** False if the key is certainly not in the filter. */
   has(key: Key): boolean;
-  /** The same for a list of keys. A string or a Uint8Array is one key, not a list: a TypeError. */
+  /** Like has(), for a list of keys. A string or a Uint8Array is a single key, not a list: a TypeError. */
   hasAll(keys: Iterable<Key>): boolean[];
-  /** The same for a 64-bit digest. */
+  /** Like has(), for a 64-bit digest. */
   hasDigest(digest: bigint): boolean;
   hasDigests(digests: Iterable<bigint>): boolean[];
   /** Checks the whole body, and returns its damage, its rate and how full it is. */

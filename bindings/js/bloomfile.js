@@ -55,7 +55,7 @@ const MEANING = {
   EUNREACHABLE: "no size reaches this rate for so many keys",
 };
 
-/** A refusal or damage. `code` is the specification's name of the error; `page` and `layer` say where, if known. */
+/** A refusal or damage. `code` is the specification's name of the error; `page` and `layer` are its place, if known. */
 export class BloomfileError extends Error {
   constructor(name, { detail = "", page = null, layer = null } = {}) {
     super(MEANING[name] + (detail && ` (${detail})`));
@@ -385,7 +385,7 @@ function lower(length) {
   for (let i = 0; i < length; i++) if (input[i] >= 65 && input[i] <= 90) input[i] += 32;
 }
 
-/** What the keys of a filter are: decides which typed keys fit (section 6). */
+/** The kind of a filter's keys, which decides which typed keys fit (section 6). */
 class KeyKind {
   constructor(compat, word) {
     const value = compat & 1 ? word : 0;
@@ -876,12 +876,12 @@ function* readLayers(size, applications) {
 
 // ---- Filters ----
 
-/** What filters in memory and elsewhere have in common. */
+/** The base class of filters in memory and filters read on demand. */
 class Opened {
   #damage = null;
   #name = null;
   #nameError = null;
-  #keyError = null; // a key was looked up where only digests can be
+  #keyError = null; // set after a key was looked up in a filter that accepts only digests
 
   constructor(layers, size, keys) {
     const h = layers[0].header;
@@ -915,7 +915,7 @@ class Opened {
     if (this.#nameError) throw this.#nameError;
   }
 
-  /** Whether digests (or keys) may be looked up; if not, lookups are maybe, and `error` says why. */
+  /** Whether digests (or keys) may be looked up. If not, lookups are maybe, and `error` has the reason. */
   named(digests) {
     if (this.#nameError) return false;
     const own = this.layers[0].header.hashId === 1;
@@ -989,7 +989,7 @@ export class Filter extends Opened {
     return !this.named(false) || this.#maybe(top[0], l);
   }
 
-  /** The same for each of many keys. */
+  /** Like has(), for each of many keys. */
   hasAll(keys) {
     return mapKeys(keys, (key) => this.has(key));
   }

@@ -22,7 +22,7 @@ export interface BuildOptions extends FormOptions {
   label?: string;
   /** At most 16 bytes. */
   tag?: ArrayLike<number>;
-  /** What the keys are. Default: from their types. */
+  /** The kind of the keys. Default: from their types. */
   keyKind?: "unknown" | "text" | "lower" | "integers" | "bytes";
 }
 

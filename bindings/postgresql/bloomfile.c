@@ -40,7 +40,7 @@ static char *directory; /* the setting bloomfile.directory */
 
 /* ------------------------------------------------------------------------------------- errors */
 
-/* Raises an error of the library, if there is one. `subject` names the filter, or is the name of a
+/* Raises an error of the library, if `error` is not 0. `subject` is the name of the filter or of a
  * function. */
 static void check(const char *subject, int error)
 {
@@ -132,7 +132,7 @@ struct image {
     struct sql_filter copy; /* or of a row's large image in place */
     bool on_disk;           /* it is a copy of the bytea at `place` */
     struct varatt_external place;
-    size_t size; /* it is a copy of so many `bytes`; 0: of others */
+    size_t size; /* size of the copied `bytes`; 0: not copied from them */
     char bytes[IMAGE_COMPARED];
     MemoryContextCallback closer;
 };

@@ -28,7 +28,7 @@ struct shared {
 
 /* The folder of a connection, and its open files, the last used first. */
 struct folder {
-    char *path; /* NULL: no file may be opened */
+    char *path; /* NULL: opening files is not allowed */
     struct shared *files;
 };
 

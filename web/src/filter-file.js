@@ -24,7 +24,7 @@ function describe(filter) {
   };
 }
 
-/** What measure() needs. `ones` is the counted number: a damaged header may have any number. */
+/** The argument of measure(). `ones` is the counted number, because a damaged header may have any number. */
 function imageOf(layer, info, { ones }) {
   const { layout, m, k, bodySize } = info;
   return { layout, m, k, ones, bodyStart: layer.body, bodySize };

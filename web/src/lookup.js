@@ -64,7 +64,7 @@ function errorNote({ code, message }) {
   return ` The filter is damaged: ${message} (${code}).`;
 }
 
-/** Looks up the keys of the form in these files. A key is absent if any file says so. */
+/** Looks up the keys of the form in these files. A key is absent if it is absent in any file. */
 async function answersOf(entries, keys, options) {
   const found = await Promise.all(entries.map((entry) => entry.lookup(keys, options)));
   const answers = keys.map((_, i) => found.every((file) => file.answers[i]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the bits of a body show: the fill, the actual rate, a map of the fill and the fold plan.
+// Measurements of a body's bits: the fill, the actual rate, a map of the fill and the fold plan.
 
 import { ones32 } from "./bits.js";
 import { pieces } from "./blob.js";

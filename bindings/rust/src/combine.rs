@@ -150,7 +150,7 @@ fn whole<'f>(filter: &'f Filter<'_>) -> Result<&'f Info> {
     }
 }
 
-/// What folding divides: blocks, or cells.
+/// The number of units that folding divides: blocks, or cells.
 fn units(info: &Info) -> u64 {
     if info.layout.has_blocks() {
         info.m / 512

@@ -341,13 +341,13 @@ impl<'a> Filter<'a> {
         self.hash_error.map(|error| error()).or_else(|| self.fault.get())
     }
 
-    /// What the header says; of a series, the header of the oldest layer.
+    /// Returns the contents of the header; for a series, of the oldest layer's header.
     #[must_use]
     pub fn info(&self) -> &Info {
         &self.first.image.info
     }
 
-    /// What the header of each layer says, the oldest first. A single image is one layer.
+    /// Returns the contents of each layer's header, the oldest first. A single image is one layer.
     pub fn layers(&self) -> impl Iterator<Item = &Info> {
         self.parts().map(|part| &part.image.info)
     }
@@ -392,9 +392,8 @@ impl<'a> Filter<'a> {
 impl Filter<'static> {
     /// Reads a file into memory, and opens the image or sealed series in it.
     ///
-    /// The bytes belong to the filter from then on: no other program can change them or take them
-    /// away. [`Filter::map`] shares them with other processes and opens in microseconds, but has
-    /// conditions.
+    /// The filter owns the bytes: no other program can change or truncate them. [`Filter::map`]
+    /// shares them with other processes and opens in microseconds, but is unsafe.
     ///
     /// # Errors
     ///
@@ -403,7 +402,7 @@ impl Filter<'static> {
         Filter::new(Container::read(path.as_ref())?, false)
     }
 
-    /// A new image, whose bytes this crate has made.
+    /// Opens an image that this crate has just made.
     ///
     /// It does not state the function of an application: only the caller knows which function makes
     /// the digests that will be looked up.
@@ -430,10 +429,10 @@ impl Filter<'static> {
     ///
     /// # Safety
     ///
-    /// While the filter exists, no program may write to the file, or cut it. The language takes a
-    /// change of borrowed bytes for impossible, and a read behind the new end of a file kills the
-    /// process (SIGBUS); a library cannot catch that safely. Replace filters by renaming a new
-    /// file over the old one, as [`Filter::write_file`] does: the old bytes then stay mapped.
+    /// While the filter exists, no program may write to the file, or cut it. Changing borrowed
+    /// bytes is undefined behaviour in Rust, and a read beyond the new end of a truncated file
+    /// kills the process (SIGBUS), which a library cannot catch safely. Replace filters by renaming
+    /// a new file over the old one, as [`Filter::write_file`] does: the old bytes then stay mapped.
     /// [`Filter::open`] has no such condition.
     ///
     /// # Errors

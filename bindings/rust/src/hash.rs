@@ -19,7 +19,7 @@ const SELF_TEST_LENGTHS: [usize; 24] = [
 pub struct HashName {
     /// 1 for XXH3; from 0x80000000 on, a function of an application.
     pub id: u32,
-    /// What the function yields for a known input; the application chooses the input.
+    /// The value that the function returns for a known input, which the application chooses.
     pub self_test: u64,
 }
 

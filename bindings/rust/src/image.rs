@@ -21,7 +21,7 @@ const LIVE: u32 = 1;
 const SEALED: u32 = 2;
 const POISONED: u32 = 3;
 
-/// What transfers in text mode make of the magic.
+/// The magic number after a transfer in text mode.
 const MANGLED: [&[u8]; 6] = [
     b"\xBFBLM\n\x1A\n",
     b"\xBFBLM\r\r\n\x1A\r\n",

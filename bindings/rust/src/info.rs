@@ -68,7 +68,7 @@ impl Form {
     }
 }
 
-/// What the keys of a filter are.
+/// The kind of a filter's keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyKind {
@@ -175,7 +175,7 @@ pub struct Layer {
     pub(crate) link: u64,
 }
 
-/// What the header of an image says.
+/// The contents of an image's header.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
@@ -191,7 +191,7 @@ pub struct Info {
     pub m: u64,
     /// The number of positions of a key; ribbon: 0.
     pub k: u32,
-    /// What the keys are.
+    /// The kind of the keys.
     pub key_kind: KeyKind,
     /// The number of keys that the filter was sized for.
     pub capacity: u64,

@@ -14,7 +14,7 @@ use std::vec::Vec;
 ///
 /// The result is, byte for byte, the filter that a builder makes of all their keys. With
 /// `accept_different_inputs` the slices may have been made from different lists of keys: keys that
-/// no slice was given are then missing.
+/// were not given to their own slice are then missing.
 ///
 /// # Errors
 ///

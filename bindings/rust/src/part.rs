@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// An image, and which of its pages were checked.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// What a lookup needs, next to each other.
+    /// The members that a lookup reads, in adjacent memory.
     pub spread: Spread,
     pub level: Level,
     layout: Layout,

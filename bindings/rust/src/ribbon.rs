@@ -45,8 +45,9 @@ impl Head {
     }
 }
 
-/// What lookups need of a head, in a word: 9 bits for the number of groups, 7 for the seed, 6 for the
-/// fewest columns of a group, and 9 for how many groups have so few. Never 0.
+/// The values that lookups need from a head, in one word: 9 bits for the number of groups, 7 for
+/// the seed, 6 for the fewest columns of a group, and 9 for the number of groups with so few. Never
+/// 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape(pub u32);
 
@@ -62,7 +63,7 @@ impl Shape {
         Shape((groups | seed << 9 | fewest << 16 | few << 22) as u32)
     }
 
-    /// Of the used part of a page, a multiple of 64 bytes.
+    /// The shape of a page, from its used part, a multiple of 64 bytes.
     pub(crate) fn of_page(page: &[u8]) -> Self {
         let (head, words) = (Head(u64_at(page, 0)), words(page.len()));
         if head.groups() == 0 || !head.is_valid(words) {
@@ -145,7 +146,7 @@ impl Row {
     }
 }
 
-/// What a lookup compares in a body.
+/// The values that a lookup compares with a body.
 #[derive(Clone, Copy)]
 pub(crate) struct Query {
     /// Where the columns of its two groups are.
@@ -155,7 +156,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Of a key in a page.
+    /// The query for a key in a page.
     #[inline(always)]
     pub(crate) fn new(page: u64, seedless: u64, shape: Shape) -> Self {
         let hash = hash_in_page(seedless, shape.seed());

@@ -18,7 +18,7 @@ const DIVISORS: [u64; 37] = [
     277_200, 332_640, 498_960, 554_400, 665_280,
 ];
 const LAST_DIVISOR: u64 = 720_720;
-/// Terms of a sum that are smaller, compared with the sum, do not count.
+/// Terms below this fraction of the sum are neglected.
 const NEGLIGIBLE: f64 = 1e-20;
 /// Lines of a ribbon page, except the last page.
 const PAGE_LINES: u64 = 64;

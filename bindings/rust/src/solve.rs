@@ -110,8 +110,8 @@ fn solve_slot(equation: &Equation, solution: &[u64]) -> u64 {
     value
 }
 
-/// Whether the rows, sorted by group, are surely dependent: more than fit, with what groups
-/// before them left over.
+/// Returns true if the rows, sorted by group, are certainly dependent: a group has more rows than
+/// slots, counting those left over from earlier groups.
 fn overflows(rows: &[Row]) -> bool {
     let (mut excess, mut group) = (0_u64, 0);
     let mut at = 0;

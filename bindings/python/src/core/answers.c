@@ -571,7 +571,7 @@ static PyObject *array(struct answers *self, PyObject *args, PyObject *keywords)
     return result;
 }
 
-/* pandas combines a column only with what has one. */
+/* pandas combines a column only with objects that have a dtype. */
 static PyObject *dtype(PyObject *self, void *unused)
 {
     (void)unused;

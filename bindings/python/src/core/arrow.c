@@ -37,8 +37,8 @@ static unsigned char *valid_of(const struct arrow_array *array, bool null)
     return NULL;
 }
 
-/* Text or bytes, by offsets of 32 or 64 bits. The data's size is not told: it is as far as the last
- * offset. */
+/* Text or bytes, by offsets of 32 or 64 bits. Arrow does not pass the size of the data: it ends at
+ * the last offset. */
 static void by_offsets(struct source *s, const struct arrow_array *array, bool large)
 {
     const unsigned char *offsets = array->buffers[1];
@@ -113,7 +113,7 @@ static bool is_null_type(const char *format)
     return strcmp(format, "n") == 0;
 }
 
-/* What to do with a column whose items are not keys. */
+/* The remedy for a column whose items are not keys. */
 static const char *advice(const char *format, bool dictionary)
 {
     if (dictionary)
@@ -322,8 +322,8 @@ static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject
     return result;
 }
 
-/* What a method without arguments returns; NULL without an exception if there is none, or if it
- * needs a package that is not here. */
+/* Calls a method without arguments. Returns NULL without an exception if the method does not exist,
+ * or needs a package that is not installed. */
 static PyObject *call(PyObject *object, const char *name)
 {
     PyObject *method = PyObject_GetAttrString(object, name);

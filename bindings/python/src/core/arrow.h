@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Arrays of Arrow, by its C data interface: from pyarrow, polars and others. */
+ * Arrow arrays, read through the C data interface: from pyarrow, polars and other packages. */
 #ifndef BLOOMFILE_PYTHON_ARROW_H
 #define BLOOMFILE_PYTHON_ARROW_H
 

@@ -12,7 +12,7 @@
 #include "items.h"
 #include "key.h"
 
-#define AHEAD 24     /* keys: so far before one is hashed, its lines are requested */
+#define AHEAD 24     /* keys: prefetch distance before hashing */
 #define CHUNK 32768u /* keys: a thread may wait 5 ms for the GIL, so not too few */
 
 /* A handle that is opened later, by the keys' own iterator for example, may have another seed. */
@@ -58,15 +58,16 @@ struct objects {
     bool ended;
 };
 
-/* Objects of a list that was sorted or shuffled lie anywhere. The lines of one: its head, and its
- * bytes, if they are few. */
+/* The objects of a sorted or shuffled list are scattered in memory. Prefetches the lines of an
+ * object: its head, and its bytes if they are few. */
 static void request(const PyObject *object)
 {
     __builtin_prefetch(object);
     __builtin_prefetch((const void *)((uintptr_t)object + 48));
 }
 
-/* Of an array that is not empty. NumPy's arrays of objects begin with NULL, which is None. */
+/* Returns item i of an array of objects. NumPy initialises such arrays with NULL, which means
+ * None. */
 static PyObject *array_item(const struct objects *o, Py_ssize_t i)
 {
     PyObject *object;
@@ -83,8 +84,9 @@ static PyObject *next_of_array(struct objects *o)
     return Py_NewRef(array_item(o, o->next++));
 }
 
-/* A new reference; NULL at the end, or with an exception set. A list that is changed meanwhile, by
- * another thread or a key's own buffer, would get answers for other keys. */
+/* Returns a new reference to the next object; NULL at the end, or with an exception set. Raises an
+ * exception if the list was changed meanwhile, by another thread or by a key's buffer method:
+ * answers would then be for other keys. */
 static PyObject *next_object(struct objects *o)
 {
     if (o->others != NULL)
@@ -111,7 +113,7 @@ struct chunk {
     bool nulls;  /* `valid` has a 0 */
 };
 
-/* What pandas has for a value that is missing. */
+/* Whether an object is a missing value of pandas. */
 static bool is_missing(PyObject *object)
 {
     if (object == Py_None)
@@ -198,7 +200,7 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
 
 /* ---- columns */
 
-/* An array of objects in one dimension: NumPy's. false: it is another object. */
+/* Holds a one-dimensional NumPy array of objects. Returns false for any other object. */
 static bool hold_objects(PyObject *array, Py_buffer *view)
 {
     if (!PyObject_CheckBuffer(array))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Collects keys. Threads of Python may share one: they take turns, unless it works with several
- * threads itself. A child of fork shares its temporary files, so it may not use it. */
+ * The type Builder. Python threads may share a builder: they take turns, unless it was made with
+ * several threads. A child of fork shares its temporary files, so it must not use it. */
 #include "builder.h"
 
 #include <bloomfile.h>
@@ -70,7 +70,7 @@ static bool usable(const struct builder *self)
     return self->born == 0 || turn_is_at_home(self->born);
 }
 
-/* What a child drops of its parent's may be in the middle of something. */
+/* In a child of fork, the parent's builder may be in the middle of a call, so it is not freed. */
 static void drop(struct builder *self, bloomfile_builder *b)
 {
     if (b == NULL || self->born != turn_born())
@@ -116,7 +116,8 @@ static struct taker taker_of(struct builder *self)
                            .state = self->state };
 }
 
-/* A single key keeps the GIL, which makes others wait if a temporary file is written. */
+/* Adds a single key while holding the GIL: other threads wait if that writes to a temporary
+ * file. */
 static PyObject *add_one(struct builder *self, uint64_t digest)
 {
     bloomfile_builder *b = usable(self) ? turn_ready(&self->turn) : NULL;

@@ -70,8 +70,8 @@ static bool work_enter(struct work *w)
     return true;
 }
 
-/* Damage is that of a source, and so is a form that does not go with the function: a series, a
- * slice, a layout. Everything else concerns the result, if there is one. */
+/* Whether an error concerns a source: damage, or a form that the function does not accept (a
+ * series, a slice, a layout). Every other error concerns the result. */
 static bool is_of_source(int error, const bloomfile_filter *f)
 {
     return bloomfile_check(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
@@ -184,7 +184,8 @@ static PyObject *fold(PyObject *module, PyObject *args)
 
 /* ---- merging */
 
-/* Which of them cannot be merged: the first if by itself, or else the one that is not as it. */
+/* Raises the error with the source that cannot be merged: the first source if it cannot be merged
+ * with any, otherwise the source that differs from it. */
 static PyObject *differ(struct work *w, int error, size_t i)
 {
     PyObject *path = path_of(w, is_of_source(error, w->filters[0]) ? 0 : i);
@@ -211,7 +212,7 @@ static PyObject *merged(struct work *w, const struct bloomfile_merge_params *p)
     return work_end(w, error);
 }
 
-/* merged(sources, op): the image of what merge() writes. */
+/* merged(sources, op): the filter that merge() would write, as bytes. */
 static PyObject *merge_to_bytes(PyObject *module, PyObject *args)
 {
     struct work w = { .to = bloomfile_to_memory() };

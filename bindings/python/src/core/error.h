@@ -14,20 +14,21 @@ PyObject *error_new(struct state *state, int error, PyObject *path,
 
 #define ERROR_RAISED (-1) /* no error of the library: an exception is set, which stays */
 
-/* Sets it; always NULL. */
+/* Sets the exception of error_new(). Always returns NULL. */
 PyObject *error_raise(struct state *state, int error, PyObject *path);
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
                             const struct bloomfile_fault *fault);
 
-/* The same with the number of keys that were added before it. */
+/* Like error_raise(), with the number of keys that were added before the error. */
 PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done);
 
-/* The same for a key that is refused. Takes `asked` over; NULL: an exception is set. */
+/* Like error_raise(), for a key that is refused. Takes ownership of `asked`; if that is NULL, an
+ * exception is already set. */
 PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObject *asked,
                           size_t done);
 
-/* The same with the parameter that is refused, such as "threads=1025". NULL: it is not known, or,
- * an exception that is set stays. Takes `asked` over. */
+/* Like error_raise(), with the refused parameter, such as "threads=1025". Takes ownership of
+ * `asked`. NULL: the parameter is unknown; an exception that is already set is kept. */
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked);
 
 /* "fpr=2.0", for that. NULL: an exception is set. */
@@ -35,7 +36,7 @@ PyObject *error_fpr(const char *name, double fpr);
 PyObject *error_threads(uint32_t threads);
 PyObject *error_key_size(uint32_t size);
 
-/* The same for an error about a parameter in `params`. */
+/* Like error_raise(), for an error about a parameter in `params`. */
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,
                              const struct bloomfile_params *params);
 

@@ -35,7 +35,7 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
     return (PyObject *)filter_make(type);
 }
 
-/* Of a path that is relative now, and may mean another file later. */
+/* Makes a path absolute, because a relative path may name another file later. */
 static PyObject *absolute(PyObject *path)
 {
     PyObject *module = PyImport_ImportModule("os.path");
@@ -490,7 +490,8 @@ static PyObject *get_keys(struct filter *self, void *unused)
     return get_info(self, &i) ? PyLong_FromUnsignedLongLong(i.keys) : NULL;
 }
 
-/* Of the keys that it is meant for, or has. The capacity of a slice is that of the whole filter. */
+/* Bits for each key of the capacity or, if there are more, each key present. The capacity of a
+ * slice is that of the whole filter. */
 static PyObject *get_bits_per_key(struct filter *self, void *unused)
 {
     (void)unused;
@@ -638,7 +639,7 @@ static PyObject *options(const struct filter *self)
 #undef GIVEN
 }
 
-/* What another process opens is the file at this path by then. */
+/* Pickles the path: the other process opens the file that is at the path then. */
 static PyObject *reduce(struct filter *self, PyObject *unused)
 {
     (void)unused;

@@ -39,7 +39,7 @@ struct opening {
         .verify = Py_None, .tag = Py_None, .seed = Py_None, .key_kind = Py_None                    \
     }
 
-/* What these and the flags say. false: an exception is set. */
+/* Converts these arguments and flags to params. Returns false with an exception set. */
 bool opening_params(struct state *state, const struct opening *o, unsigned flags,
                     struct bloomfile_open_params *how);
 
@@ -49,11 +49,11 @@ struct filter *filter_make(PyTypeObject *type);
 /* Gives an object its filter; takes it over, even when it fails. `path` may be NULL. */
 bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsigned flags);
 
-/* Whether it has one already, which is an exception. */
+/* Returns true, with an exception set, if the object already has a filter. */
 bool filter_is_open(struct filter *self);
 
-/* Warns of damage that nobody has asked for, before `f` is closed. false: the warning is an
- * exception. */
+/* Warns of damage that the program has not asked for, before `f` is closed. Returns false if the
+ * warning was turned into an exception. */
 bool filter_warn(struct filter *self, bloomfile_filter *f);
 
 /* Closes it, without the GIL. */

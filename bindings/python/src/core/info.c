@@ -27,7 +27,7 @@ static PyObject *key_kind_named(uint32_t kind)
                                           : named(kind, bloomfile_key_kind_name(kind));
 }
 
-/* Of a damaged header, a label may be anything. */
+/* The label as str. In a damaged header its bytes may be arbitrary. */
 static PyObject *label_text(const char *label)
 {
     Py_ssize_t size = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a header says, as dataclasses. */
+ * The contents of a header, as dataclasses. */
 #ifndef BLOOMFILE_PYTHON_INFO_H
 #define BLOOMFILE_PYTHON_INFO_H
 

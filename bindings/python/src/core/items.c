@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Two equal keys must have equal bytes, or one of them is not found. */
+ * Checks of buffer formats: equal keys must have equal bytes, or lookups would miss one of them. */
 #include "items.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static size_t take_number(struct scan *scan)
     return number;
 }
 
-/* How many there are: "5", "(2,3)". An item that is too large is none that a buffer has. */
+/* Reads a repeat count: "5", "(2,3)". Limits it, because no buffer has an item that large. */
 static size_t take_count(struct scan *scan)
 {
     size_t count = 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What the items of a buffer are, by its format as the module struct and PEP 3118 write it. */
+ * The items of a buffer, by its format in the notation of the module struct and PEP 3118. */
 #ifndef BLOOMFILE_PYTHON_ITEMS_H
 #define BLOOMFILE_PYTHON_ITEMS_H
 
 #include "python.h"
 
-/* NULL: their bytes are their value, the same for equal items and on every machine: little-endian
- * integers, bytes, and structs of such without padding. Else why not, for a message. */
+/* Returns NULL if equal items have equal bytes, on every machine: little-endian integers, bytes,
+ * and structs of these without padding. Otherwise returns the reason, for a message. */
 const char *items_unfit(const char *format, Py_ssize_t size);
 
 /* Whether they are numbers in this machine's order, of this size, whose code is one of `codes`. */

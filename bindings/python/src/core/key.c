@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is a key, and what only looks like one. */
+ * Keys: which objects are keys, and their bytes. */
 #include "key.h"
 
 #include <endian.h>
@@ -40,7 +40,7 @@ static bool no_key(PyObject *object)
     return false;
 }
 
-/* An integer from 2^63 on has the bytes of a negative one. */
+/* An integer of 2^63 or more has the same bytes as a negative integer. */
 static bool get_int(struct key *key, PyObject *integer)
 {
     int overflow = 0;

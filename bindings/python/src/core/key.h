@@ -44,7 +44,7 @@ static inline void key_drop(struct key *key)
 /* Whether these keys are a file, whose lines are no keys; that is an exception. */
 bool key_is_file(PyObject *keys);
 
-/* Whether this is one key, where many are wanted: TypeError. */
+/* Returns true, with a TypeError set, if the object is a single key where many are wanted. */
 bool key_is_one(PyObject *keys);
 
 #endif

@@ -49,7 +49,7 @@ bool kind_admits(struct kind *k, uint32_t key, uint64_t size)
                  : kind_fits(k, key, size == KIND_SIZES_DIFFER ? k->size : size);
 }
 
-/* Of a known kind. */
+/* Returns the name of a known kind. */
 static PyObject *named(uint32_t kind, uint64_t size)
 {
     if (kind == BLOOMFILE_KEYS_FIXED)

@@ -54,7 +54,7 @@ static inline int kind_hash(const struct kind *k, uint64_t seed, const void *key
  * false: an exception is set. */
 bool kind_parse(PyObject *object, uint32_t *kind, uint32_t *size);
 
-/* The same, as the caller would say it: "text", 16, None. */
+/* The kind as the value of the argument key_kind: "text", 16, None. */
 PyObject *kind_object(const struct kind *k);
 
 #endif

@@ -286,7 +286,8 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
     return destination_end(&d, self->state, f != NULL, error);
 }
 
-/* A failure leaves it open, so that it can be rescued; whoever closes it again has been told. */
+/* After a failure the filter remains open, so that it can be rescued; a second close() does not
+ * raise the error again. */
 static PyObject *close_method(struct filter *self, PyObject *unused)
 {
     (void)unused;

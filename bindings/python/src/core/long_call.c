@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The library asks now and then whether to go on. */
+ * Running signal handlers during long calls: the library calls back now and then. */
 #include "long_call.h"
 
 #include <bloomfile.h>

@@ -172,7 +172,7 @@ bool output_nulls(struct output *o, const unsigned char *valid, size_t n)
     return true;
 }
 
-/* What is given out belongs to the object; else it is freed. */
+/* If the answers were returned, they belong to the object; otherwise frees them. */
 static PyObject *end_answers(struct output *o, bool good)
 {
     if (good)

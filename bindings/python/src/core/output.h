@@ -24,12 +24,13 @@ struct output {
  * is set, and there is nothing to end. */
 bool output_begin(struct output *o, struct state *state, PyObject *given, size_t n, size_t width);
 
-/* Gives all keys, in the caller's buffer, the answer 1 until they get their own: new, or maybe
- * there. So no failure leaves a 0 that nobody has given. */
+/* Sets the answer of all keys to 1 ("new" or "maybe") in the caller's buffer, so that a failure
+ * cannot leave a 0 that was not computed. */
 void output_presume(struct output *o);
 
-/* The same for keys whose memory is not known, in which the caller's buffer may lie: answers go
- * there at the end. false: an exception is set, and output_end() is due. */
+/* Like output_presume(), for keys whose memory may overlap the caller's buffer: answers are
+ * collected apart, and copied at the end. Returns false with an exception set; then call
+ * output_end(). */
 bool output_keep_apart(struct output *o);
 
 /* For keys that fail before the first of them comes: presumes. NULL; the exception that is set

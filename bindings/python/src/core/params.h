@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Arguments that say what filter is to be made, or where. */
+ * Arguments for the parameters and the destination of a new filter. */
 #ifndef BLOOMFILE_PYTHON_PARAMS_H
 #define BLOOMFILE_PYTHON_PARAMS_H
 
@@ -25,7 +25,7 @@ bool params_of_file(struct params *p, PyObject *args, PyObject *keywords);
 /* memory(capacity=0, fpr=None, *, the same without a file, sole_adder) */
 bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
 
-/* What these two take after `*`, for docstrings. */
+/* The keyword-only arguments of these two functions, for docstrings. */
 #define LIVE_MAKING                                                                                \
     "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', key_kind=None, grow=False, "      \
     "generations=0, every=None, exact=False, over_capacity=False, watermark=b''"
@@ -43,8 +43,8 @@ struct destination {
 bool destination_parse(struct destination *d, const char *format, PyObject *args,
                        PyObject *keywords);
 
-/* In any case, what the method returns: None, or NULL with the exception of the error, or the one
- * that kept the method from calling the library. */
+/* Always call this. Returns the result of the method: None, or NULL with the exception of `error`,
+ * or with the exception that prevented the call of the library. */
 PyObject *destination_end(struct destination *d, struct state *state, bool called, int error);
 
 #endif

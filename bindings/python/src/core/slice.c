@@ -68,7 +68,7 @@ static bool recent_has(struct recent *r, uint64_t digest)
     return there;
 }
 
-/* What each slice gets: first how many digests, then where they go. */
+/* For each slice: first the number of its digests, then the place of the next. */
 struct share {
     size_t count;
     unsigned char *at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Buffers of keys. What another thread writes into them meanwhile changes answers, but nobody reads
- * beyond them. */
+ * Buffers of keys. Concurrent writes by another thread may change answers, but never cause reads
+ * outside the buffers. */
 #include "source.h"
 
 #include <bloomfile.h>
@@ -100,8 +100,8 @@ int source_hash_records(const struct source *s, const struct kind *keys, uint64_
 
 /* ---- integers */
 
-/* Eight bytes, the lowest first, of an item of this machine's order. A copy of a size that the
- * compiler knows is one instruction. */
+/* Returns an item of native byte order as eight bytes, little-endian. With a constant size, the
+ * copy is one instruction. */
 static uint64_t integer_at(const struct source *s, size_t i)
 {
     const unsigned char *at = s->items + i * s->size;
@@ -137,7 +137,8 @@ int source_hash_integers(const struct source *s, const struct kind *keys, uint64
     return 0;
 }
 
-/* Of a buffer that is held; false: it has other items, or more than one dimension. */
+/* Takes the integers of a held buffer. Returns false if it has other items, or more than one
+ * dimension. */
 static bool take_integers(struct source *s)
 {
     const Py_buffer *view = &s->held[0];

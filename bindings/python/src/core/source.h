@@ -36,14 +36,14 @@ struct source {
 /* Digests: items of 8 bytes without sign, or bytes, 8 for each. */
 bool source_of_digests(struct source *s, PyObject *buffer);
 
-/* Records of one size. `size` None: that of an item, or of what is behind the first dimension. An
- * array of integers of more than a byte holds integers, and `size` must be None. */
+/* Records of one size. `size` None: the size of an item, or of all dimensions after the first. An
+ * array of integers wider than a byte holds integer keys, and `size` must be None. */
 bool source_of_records(struct source *s, PyObject *buffer, PyObject *size);
 
 /* Integers, each item of an array. -1: it is another object, and no exception is set. */
 int source_of_integers(struct source *s, PyObject *array);
 
-/* Keys that lie one behind the other in `data`, from each offset to the next. */
+/* Consecutive keys in `data`, each from one offset to the next. */
 bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data);
 
 /* Keys in `data`, each from a start to an end, 64 bits each. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Classes of Python programs stand below those of the module, which alone know it. */
+ * Finding the module's state from an object: its class may be a Python subclass of a class of the
+ * module. */
 #include "state.h"
 
 struct state *state_of(PyTypeObject *type)

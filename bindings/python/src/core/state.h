@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What one import of the module has, in one interpreter. */
+ * The state of the module in one interpreter. */
 #ifndef BLOOMFILE_STATE_H
 #define BLOOMFILE_STATE_H
 

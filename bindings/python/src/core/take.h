@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Digests on their way from a source to whoever takes them. */
+ * Passing the digests of a source to a filter or a builder. */
 #ifndef BLOOMFILE_PYTHON_TAKE_H
 #define BLOOMFILE_PYTHON_TAKE_H
 
@@ -34,7 +34,7 @@ bool take_source(const struct taker *taker, const struct source *source, struct 
  * set. */
 bool take_admits(const struct taker *taker, const struct source *source, size_t done);
 
-/* The same for one key, and its digest. */
+/* Like take_source(), for a single key; also returns its digest. */
 bool take_hash_slowly(const struct taker *taker, const struct key *key, uint64_t *digest,
                       size_t done);
 

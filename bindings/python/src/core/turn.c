@@ -82,8 +82,8 @@ static bool exclude(enum turn_kind a, enum turn_kind b)
     return a == TURN_ALONE || b == TURN_ALONE || (a == TURN_ADDING && b == TURN_ADDING);
 }
 
-/* Whether this one need not wait for an earlier one. A waiter that is not in the queue, since it is
- * new or the process is a child of fork, goes to its end. */
+/* Whether this waiter need not wait for an earlier waiter. A waiter that is not in the queue,
+ * because it is new or the process is a child of fork, is appended. */
 static bool is_next(struct turn *t, struct waiter *me)
 {
     bool next = true;
@@ -191,7 +191,7 @@ bool turn_enter_all(struct turn *const *all, size_t n)
             continue;
         if (turn_wait(all[i], TURN_SHARED) == NULL)
             return false;
-        i = (size_t)-1; /* other threads ran: from the first one again */
+        i = (size_t)-1; /* other threads ran: start from the first again */
     }
     for (size_t i = 0; i < n; i++) {
         look_for_fork(all[i]);

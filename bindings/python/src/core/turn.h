@@ -33,8 +33,8 @@ bool turn_watch(void);
 /* Stands for this process, of those that have forked each other; not 0. */
 unsigned turn_born(void);
 
-/* Whether this is the process where turn_born() was that; else ValueError: a child of it must not
- * add to what both have. */
+/* Returns true if this is the process in which turn_born() returned `born`. Otherwise sets a
+ * ValueError: a child of fork must not add to an object that it shares with its parent. */
 bool turn_is_at_home(unsigned born);
 
 /* path: see struct turn. */
@@ -56,11 +56,11 @@ static inline void *turn_ready_to_add(struct turn *t, enum turn_kind kind)
     return t->open != NULL && !(t->adding && kind == TURN_ADDING) ? t->open : turn_wait(t, kind);
 }
 
-/* The same for use without the GIL, until turn_leave(). */
+/* Like turn_take(), for use without the GIL until turn_leave(). */
 void *turn_enter(struct turn *t, enum turn_kind kind);
 void turn_leave(struct turn *t, enum turn_kind kind);
 
-/* The same for several handles, TURN_SHARED. */
+/* Like turn_enter(), for several handles, with TURN_SHARED. */
 bool turn_enter_all(struct turn *const *all, size_t n);
 void turn_leave_all(struct turn *const *all, size_t n);
 

@@ -87,7 +87,7 @@ unsafe fn has(block: &Block, digest: u64, spread: &Spread) -> bool {
     _kortestc_mask64_u8(six(g), spread.ignored) != 0
 }
 
-/// Moves the code of a branch out of the way of others.
+/// Marks a branch as cold, so that its code is placed out of line.
 #[cold]
 fn rare() {}
 

@@ -20,13 +20,13 @@ pub(crate) struct Spread {
     /// Those before the body.
     pub first: u64,
     pub k: u32,
-    /// What a test of the last product's bits ignores in a mask of AVX-512.
+    /// The bits of an AVX-512 mask that the test of the last product ignores.
     #[cfg_attr(not(bloomfile_avx512), allow(dead_code))]
     pub ignored: u64,
 }
 
-/// What a test with AVX-512 ignores if a product has so many bits, 1 to 6: all but bit 1 of a byte
-/// for each of them.
+/// The bits of a mask that an AVX-512 test ignores if `bits` positions of a product are used, 1 to
+/// 6: all except bit 1 of a byte for each position.
 pub(crate) const fn ignored(bits: u32) -> u64 {
     !(0x0202_0202_0202 >> (8 * (6 - bits)))
 }

@@ -78,7 +78,8 @@ const COMPILED_FOR_AVX512: bool = cfg!(all(
     target_feature = "avx512vpopcntdq"
 ));
 
-/// What is written for an instruction set. A value stands for the promise that the processor has it.
+/// The functions that are implemented for each instruction set. A value of the type is the proof
+/// that the processor supports the set.
 trait Set: Copy {
     /// Whether all bits of a digest in its block are one.
     fn has(self, block: &Block, digest: u64, spread: &Spread) -> bool;

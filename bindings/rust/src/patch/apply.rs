@@ -43,7 +43,7 @@ pub fn apply(base: &Filter<'_>, patch: &[u8]) -> Result<Filter<'static>> {
     if !cursor.is_at_end() {
         return Err(Error::Trailing);
     }
-    // Header and body were checked. So an error here is one of the patch too.
+    // Header and body were checked, so an error here is also an error of the patch.
     Filter::from_sealed(&result).map_err(|_| Error::Patch)
 }
 
@@ -210,7 +210,7 @@ impl Parts<'_, '_, '_> {
         Ok(())
     }
 
-    /// The numbers of a string, if there is one. `left` is how long strings may be.
+    /// Reads the numbers of a string, if the part has one. `left` limits the length of strings.
     fn read_numbers(&mut self, change: Change, left: &mut u64) -> Result<Option<Numbers>> {
         let units = self.cursor.var()?;
         if units == 0 {
@@ -258,7 +258,7 @@ impl Parts<'_, '_, '_> {
         Ok(())
     }
 
-    /// The eligible cell behind `gap` others, counted from a place of a word on.
+    /// Finds the eligible cell after skipping `gap` eligible cells, from a place in a word on.
     fn find(
         &self,
         from: (usize, usize),
@@ -341,7 +341,7 @@ impl Parts<'_, '_, '_> {
     }
 }
 
-/// What becomes of a cell.
+/// The new value of a cell.
 #[derive(Clone, Copy)]
 enum New {
     Up,

@@ -69,7 +69,7 @@ pub(crate) fn push_var(patch: &mut Vec<u8>, mut number: u64) {
         patch.push(number as u8 & 127 | 128);
         number >>= 7;
     }
-    // What is left is less than 128.
+    // the rest is less than 128
     patch.push(number as u8);
 }
 
@@ -188,7 +188,7 @@ fn exchange_body_crc(header: &mut [u8], body_crc: u32) {
     }
 }
 
-/// Replaces record 1 by what differs from record 0, or back.
+/// Replaces record 1 by its differences from record 0, or the reverse.
 fn exchange_records(header: &mut [u8]) {
     let half = header.len() / 2;
     let (first, second) = header[half..].split_at_mut(half / 2);

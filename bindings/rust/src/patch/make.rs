@@ -151,7 +151,7 @@ impl Difference<'_> {
         push_crc(patch, start);
     }
 
-    /// Writes the numbers of a string of classic or counting, and returns the string.
+    /// Writes the numbers of a classic or counting part's string, and returns the string.
     fn write_cells(&self, patch: &mut Vec<u8>, words: Range<usize>, change: Change) -> Vec<u8> {
         let mut changes = Vec::new();
         let mut passed = 0;

@@ -20,7 +20,7 @@ public final class BloomfileException extends IOException {
      *
      * @param code the error
      * @param attempted the action and the file, such as {@code "open users.bloom"}; may be null
-     * @param detail more about what is wrong, such as {@code "page 7"}; may be null
+     * @param detail more about the error, such as {@code "page 7"}; may be null
      */
     public BloomfileException(ErrorCode code, String attempted, String detail) {
         super((attempted == null ? "" : "cannot " + attempted + ": ") + code.meaning()
@@ -29,7 +29,7 @@ public final class BloomfileException extends IOException {
     }
 
     /**
-     * What is wrong.
+     * Returns the error code.
      *
      * @return never null
      */

@@ -13,20 +13,22 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Makes a sealed filter, or a slice of one, from keys or digests in any order: byte for byte what {@code bfcreate} makes of the
- * same strings. Repetitions count once. All keys are of one kind: that of {@link Params#keyKind}, or of the first key.
+ * Builds a sealed filter, or a slice of a filter, from keys or digests in any order. The bytes are those that {@code
+ * bfcreate} makes of the same strings. Repeated keys count once. All keys are of one kind: that of {@link
+ * Params#keyKind}, or of the first key.
  *
- * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on
- * in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the filter, and
- * while it writes 32 bytes for each 1024th digest. The layouts classic and counting also take the filter itself, or as much
- * of it as {@link Params#memory} allows, and go through the digests once for each part. A filter or slice of the layout
- * blocked is written as it is made, page after page, so its size does not matter otherwise.
+ * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there
+ * on in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the
+ * filter, and while it writes 32 bytes for each 1024th digest. The layouts classic and counting also take the filter
+ * itself, or as much of it as {@link Params#memory} allows, and go through the digests once for each part. A filter or
+ * slice of the layout blocked is written as it is made, page after page, so its size does not matter otherwise.
  *
- * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each. A call during another one,
- * by another thread, throws {@link IllegalStateException}, and so do all later calls: the filter would lack its keys.
+ * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each. A call during another
+ * one, by another thread, throws {@link IllegalStateException}, and so do all later calls: the filter would lack its
+ * keys.
  *
- * <p>An error that a method throws for want of disk or memory while keys are added ends the builder likewise. So does an
- * interrupt of a thread that uses the temporary file, since Java closes it then.
+ * <p>An error that a method throws for want of disk or memory while keys are added ends the builder likewise. So does
+ * an interrupt of a thread that uses the temporary file, since Java closes it then.
  */
 public final class Builder implements Closeable {
     private static final VarHandle BUSY = Image.field(MethodHandles.lookup(), "busy", boolean.class);
@@ -220,9 +222,9 @@ public final class Builder implements Closeable {
     }
 
     /**
-     * Writes the filter to a stream, from its first byte to its last. It is made in memory or a temporary file before, so
-     * nothing has been written if making it fails; if writing fails, the caller discards what was written. The stream is
-     * neither closed nor flushed.
+     * Writes the filter to a stream, from its first byte to its last. The filter is first built in memory or a
+     * temporary file, so nothing is written if building fails. If writing fails, the caller must discard the bytes
+     * written so far. The stream is neither closed nor flushed.
      *
      * @param out where to
      * @param options options beyond the default
@@ -284,7 +286,7 @@ public final class Builder implements Closeable {
         return keys;
     }
 
-    /** The header, as far as it is known before the body. */
+    /** Returns the header, except for the fields that depend on the body. */
     private Header plan() throws IOException {
         check();
         Header h = Planner.header(params, sizing != null ? sizing : Planner.size(params, digests.count()));
@@ -303,7 +305,7 @@ public final class Builder implements Closeable {
         }
     }
 
-    /** Gives back memory and temporary files. What was written stays. */
+    /** Frees memory and temporary files. Files that were written are kept. */
     @Override
     public void close() throws IOException {
         closed = true;

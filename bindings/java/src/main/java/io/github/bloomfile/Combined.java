@@ -5,12 +5,12 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
 
-/** What folding and uniting have in common: bodies that are read side by side, folded and ORed, page by page. */
+/** The common part of folding and merging: several bodies are read in parallel, folded and ORed, page by page. */
 final class Combined {
     private Combined() {
     }
 
-    /** A header of the result of an operation, with what follows from any source: operations.md 6. */
+    /** Makes the header of an operation's result, with the fields that any source determines: operations.md 6. */
     static Header header(Header source, long m) {
         Header h = new Header();
         h.headerSize = Header.FILE;

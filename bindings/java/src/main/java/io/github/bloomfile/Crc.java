@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** CRC-32 of two runs of bytes, one behind the other, from those of each. */
+/** Combines the CRC-32s of two byte sequences into that of their concatenation. */
 final class Crc {
     /** The polynomial, the coefficient of x^0 at the top. */
     private static final int POLYNOMIAL = 0xEDB88320;

@@ -3,7 +3,7 @@ package io.github.bloomfile;
 
 import java.util.Arrays;
 
-/** Sorts the numbers of one part, which differ in their lower bits only, and drops repetitions. */
+/** Sorts the numbers of a part, which differ only in their lower bits, and drops repeated numbers. */
 final class DigestSorter {
     private static final int MAX_BITS = 16;
     private static final int SHORT = 48;

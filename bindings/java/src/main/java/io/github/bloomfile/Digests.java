@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * A set of digests of one range, which come in any order and may repeat. They are parted by their topmost bits into at most
- * {@link #PARTS} parts, in runs of {@link #RUN}. What does not fit into the memory allowed goes to a temporary file.
+ * A set of digests in a range, added in any order, with repetitions. They are partitioned by their top bits into at
+ * most {@link #PARTS} parts, in runs of {@link #RUN}. Runs that exceed the memory limit go to a temporary file.
  */
 final class Digests implements Closeable {
     /** Takes distinct digests in ascending order, some at a time. */
@@ -34,7 +34,7 @@ final class Digests implements Closeable {
     private final int shift;
     private final Path folder;
 
-    /** What is not a full run yet, of each part, as distances from the lowest. */
+    /** For each part, the digests that do not fill a run yet, as distances from the lowest. */
     private final long[][] open;
     private final int[] counts;
     /** The last run of each part, and of each run the one before in its part. */
@@ -44,7 +44,7 @@ final class Digests implements Closeable {
     private final int runsInMemory;
     private final long[][] chunks;
     private Spool spool;
-    /** A repetition of one of these is dropped at once, so that a key that is everywhere takes no room. */
+    /** Recent digests: a repetition of one is dropped immediately, so that a very frequent key takes no memory. */
     private final long[] recent = new long[RECENT];
 
     /**
@@ -110,7 +110,7 @@ final class Digests implements Closeable {
         h.digestSum = sum;
     }
 
-    /** Makes room in a part for one more. */
+    /** Makes room for another digest in a part. */
     private long[] room(int part) throws IOException {
         long[] numbers = open[part];
         if (numbers == null) {

@@ -2,8 +2,8 @@
 package io.github.bloomfile;
 
 /**
- * What can be wrong, by the names of section 18 of the specification and, for operations, of {@code doc/errors.md}, without
- * their prefix {@code BLOOMFILE_}.
+ * The errors, named as in section 18 of the specification and, for operations, in {@code doc/errors.md}, without the
+ * prefix {@code BLOOMFILE_}.
  */
 public enum ErrorCode {
     /** The file has no bytes. */
@@ -76,13 +76,13 @@ public enum ErrorCode {
     EBODY("the body contradicts the header (checksum, count or padding)", "copy it again, or rebuild it"),
     /** A key to be removed was never added. */
     EABSENT("the key is certainly not in the filter", "check the keys to remove"),
-    /** No compact form, or a damaged one. */
+    /** Not a compact form, or damaged. */
     ENOTCOMPACT("not a compact filter, damaged, or made with another seed", "treat every key as \"maybe\""),
     /** An image is not a valid layer, or belongs to another series. */
     ESERIES("a layer does not fit into its series", "restore the right file"),
     /** A layer of a series is missing. */
     EMISSINGLAYER("a layer of the series is missing", "restore the missing file"),
-    /** A series, where one image is needed. */
+    /** A series, where a single image is needed. */
     EISSERIES("a series of layers, where one filter is needed", "build one filter from the keys"),
     /** A body of the layout ribbon, which can be made again only from its keys. */
     EISRIBBON("a ribbon filter cannot be changed, folded, merged or patched",
@@ -99,7 +99,7 @@ public enum ErrorCode {
     EKEYKIND("its keys are of another kind", "use a filter of such keys, or look up keys of its kind"),
     /** The filter would have so many keys that its rate is more than twice the target. */
     EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
-    /** No patch, or a damaged one. */
+    /** Not a patch, or damaged. */
     EPATCH("not a filter patch, or damaged", "copy it again"),
     /** A patch for another base. */
     EDIFFERENTBASE("the patch was made for another filter", "apply it to the filter it was made from"),
@@ -126,7 +126,7 @@ public enum ErrorCode {
     EDIFFERENTBITS("the numbers of bits m differ", "build them with one m"),
     /** One filter is a file, the other an embedded image. */
     EDIFFERENTFORM("one is a file, the other an embedded image", "compare two files, or two embedded images"),
-    /** The file at the path of a live filter is another one. */
+    /** The path of a live filter names another file now. */
     EREPLACED("replaced or removed while it was in use", "open it again"),
     /** Two counters do not show how often a key is in both sets. */
     EISCOUNTING("counting filters cannot be intersected", "project them first"),
@@ -153,7 +153,7 @@ public enum ErrorCode {
     }
 
     /**
-     * What is wrong, for people: the words of {@code bloomfile_strerror()}.
+     * Returns the message of the error: the text of {@code bloomfile_strerror()}.
      *
      * @return never null
      */
@@ -162,7 +162,7 @@ public enum ErrorCode {
     }
 
     /**
-     * What to do about it, for people.
+     * Returns the remedy, for a message.
      *
      * @return an imperative
      */

@@ -9,7 +9,8 @@ final class Fill {
     }
 
     /**
-     * Writes the image, and sets n, the number of one bits, overflow and checksums of the header, and the capacity if it is 0.
+     * Writes the image. Sets n, the number of one bits, overflow and the checksums in the header, and the capacity if
+     * it is 0.
      *
      * @param memory bytes that a body may take
      * @return the rate of the layout ribbon, else 0

@@ -32,17 +32,21 @@ import java.util.concurrent.atomic.AtomicReference;
  * }
  * }</pre>
  *
- * <p>Opening checks the header. A page of the body is checked when it is first needed: if it is damaged, what depends on it
- * is <em>maybe</em>, and {@link #error} says so. A lookup throws nothing but {@link IllegalStateException} after
- * {@link #close}, and {@link IllegalArgumentException} for keys of another kind than the filter's.
+ * <p>Opening checks the header. A page of the body is checked when it is first needed. If it is damaged, answers that
+ * depend on it are <em>maybe</em>, and {@link #error} returns the damage. A lookup throws nothing but {@link
+ * IllegalStateException} after {@link #close}, and {@link IllegalArgumentException} for keys of another kind than the
+ * filter's.
  *
- * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its name.</strong>
- * If a mapped file becomes shorter, or a disk does not give a page again, a Java machine reads garbage in place of what is gone, and
- * throws an {@link InternalError} sooner or later in the calling thread. So a lookup that would answer <em>no</em> looks again, in a
- * copy: bits count only if their bytes, or the last bytes of the file, are certainly there. Otherwise it answers <em>maybe</em>. {@link #mayContainDigests(long[],
- * int, int, boolean[], int) Batches} look for such errors, and at the size of the file, once. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
+ * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its
+ * name.</strong> If a mapped file becomes shorter, or a disk does not give a page again, a Java machine reads garbage
+ * in place of what is gone, and throws an {@link InternalError} sooner or later in the calling thread. So a lookup that
+ * would answer <em>no</em> looks again, in a copy: bits count only if their bytes, or the last bytes of the file, are
+ * certainly there. Otherwise it answers <em>maybe</em>. {@link #mayContainDigests(long[], int, int, boolean[], int)
+ * Batches} look for such errors, and at the size of the file, once. {@link Options#inMemory} reads the file when it is
+ * opened and does not depend on it any more.
  *
- * <p>Live filters, to which other programs add keys, are refused ({@link ErrorCode#ELIVE}) unless {@link Options#live} admits them.
+ * <p>Live filters, to which other programs add keys, are refused ({@link ErrorCode#ELIVE}) unless {@link Options#live}
+ * admits them.
  */
 public final class Filter implements Closeable {
     private static final VarHandle DOUBTFUL = Image.field(MethodHandles.lookup(), "doubtful", boolean.class);
@@ -52,7 +56,7 @@ public final class Filter implements Closeable {
     private final Image only;
     private final long seed;
     private final boolean byXxh3;
-    /** As the header stores it. */
+    /** As in the header. */
     private final int keyKind;
     /** Null if nothing is mapped. */
     private final Mapped mapped;
@@ -62,7 +66,8 @@ public final class Filter implements Closeable {
     private final boolean guarded;
 
     /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
-    // Not volatile: see Image.mode. Lookups read it opaquely, or a loop of them might never hear of a change.
+    // Not volatile: see Image.mode. Lookups read it in opaque mode: with plain reads, a loop of lookups might never see
+    // a change.
     private boolean doubtful;
     private volatile boolean closed;
     /** The file became shorter while it was mapped. */
@@ -73,7 +78,7 @@ public final class Filter implements Closeable {
 
     /** How a filter is opened. Immutable: each method returns a new one. */
     public static final class Options {
-        /** What most want: the whole file, mapped, its pages checked when they are needed. */
+        /** The default: the whole file, mapped, its pages checked when they are first needed. */
         public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, Memory.MAPPED, Live.Admit.NONE);
 
         private final long offset;
@@ -115,7 +120,7 @@ public final class Filter implements Closeable {
         }
 
         /**
-         * The caller knows filters of applications' own hash functions (app-hashes.md). They are queried by digests, after
+         * Accepts filters with an application's own hash function (app-hashes.md). They are queried by digests, after
          * {@link Filter#nameHash}.
          *
          * @return such options
@@ -219,7 +224,7 @@ public final class Filter implements Closeable {
         Mapped(RandomAccessFile file, Mapping mapping, Path path, BasicFileAttributes attributes, long begin, long end,
                 boolean live) throws IOException {
             this.mapping = mapping;
-            // What is shorter is refused.
+            // shorter files are refused
             tail = end - begin < Tail.LENGTH ? null : new Tail(file, mapping, end);
             tells = !live && tail != null && tail.tells(); // sealing a live file changes its tail (R9)
             this.file = file;
@@ -242,7 +247,7 @@ public final class Filter implements Closeable {
 
         /** Whether all that was read until now was there. */
         boolean wasThere() {
-            // What was read before is not read after the tail.
+            // earlier reads must not move after the read of the tail
             VarHandle.acquireFence();
             return tells ? tail.isThere() : !isCut();
         }
@@ -276,7 +281,7 @@ public final class Filter implements Closeable {
                 touched = time;
                 return now.size() != attributes.size() || !now.lastModifiedTime().equals(attributes.lastModifiedTime());
             } catch (IOException e) {
-                return false; // Its name is gone; it is not.
+                return false; // the name was removed, but the file still exists
             }
         }
 
@@ -291,7 +296,7 @@ public final class Filter implements Closeable {
             try {
                 return Files.getAttribute(path, "unix:ctime");
             } catch (IOException | RuntimeException e) {
-                return null; // Not every system has one.
+                return null; // not available on every system
             }
         }
 
@@ -327,7 +332,7 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** What an image is opened from. */
+    /** The bytes from which an image is opened. */
     interface Bytes {
         /** Copies the bytes from an offset on; all of them are there. */
         void read(long offset, byte[] to, int length) throws IOException;
@@ -776,7 +781,10 @@ public final class Filter implements Closeable {
         return inAnyLayer(digest) || revises(digest);
     }
 
-    /** Whether a "no" becomes "maybe": part of the file is gone, or a live writer added the key since the bits were read. */
+    /**
+     * Returns whether a "no" must become "maybe", because the file was truncated, or because a live writer added the
+     * key after the bits were read.
+     */
     boolean revises(long digest) {
         return !(isAbsent(digest) && mapped.wasThere()) && (live != null && inAnyLayer(digest) || lose());
     }
@@ -873,7 +881,7 @@ public final class Filter implements Closeable {
         return set;
     }
 
-    /** What is answered while {@link #doubtful}. */
+    /** The answer while {@link #doubtful}. */
     private boolean doubt() {
         if (closed) {
             throw new IllegalStateException(name + " was closed");
@@ -911,8 +919,9 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * What compiled code met where a page could not be read is thrown, an InternalError, when the thread next calls the Java
-     * machine itself. This does: as it makes so many arrays, compilers do not make them in place.
+     * Compiled code that could not read a page throws an InternalError, but only when the thread next calls into the
+     * Java VM. This method forces such a call: it allocates so many arrays that the compiler cannot remove the
+     * allocations.
      */
     static int hearOfFaults() {
         return new byte[8][1].length;

@@ -122,7 +122,7 @@ public final class Fold {
                 return f;
             }
         }
-        // Above the root, divisors are what small ones leave.
+        // The divisors above the square root are the cofactors of the small divisors.
         for (long small = (long) Math.sqrt((double) cells) + 1; small >= 1; small--) {
             if (cells % small == 0 && cells / small > factor) {
                 return cells / small;

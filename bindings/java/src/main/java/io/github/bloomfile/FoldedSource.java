@@ -74,7 +74,7 @@ final class FoldedSource {
         return b > Long.MAX_VALUE / a ? Long.MAX_VALUE : a * b;
     }
 
-    /** The pages of the result are there: looks at the rest of the source. */
+    /** Reads and checks the rest of the source, after the last page of the result. */
     void finish() throws IOException {
         source.finish();
     }

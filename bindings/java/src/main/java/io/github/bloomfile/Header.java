@@ -46,7 +46,7 @@ final class Header {
     private static final long ONE = 0x3FF0000000000000L;
 
     static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
-    /** What a transfer as text makes of it. */
+    /** The magic number after a transfer in text mode. */
     private static final byte[][] TEXT_MODES = {
         {(byte) 0xBF, 'B', 'L', 'M', '\n', 0x1A, '\n'},
         {(byte) 0xBF, 'B', 'L', 'M', '\r', '\r', '\n', 0x1A, '\r', '\n'},
@@ -147,7 +147,7 @@ final class Header {
         return headerSize + bodySize + 4 * pages();
     }
 
-    /** What S must be: the size of the image, or of the series from this layer on, unsigned. */
+    /** The required value of S: the size of the image, or of the series from this layer on, unsigned. */
     private long wantedSize() {
         return layers != 0 ? restSize : imageSize();
     }

@@ -16,7 +16,7 @@ import java.util.zip.CRC32;
  * <em>maybe</em>.
  */
 final class Image {
-    /** What is behind the header is in buffers of this size, a multiple of that of a page, but for the last. */
+    /** The bytes after the header are in buffers of this size, a multiple of the page size; the last may be smaller. */
     static final int CHUNK_SHIFT = 30;
     private static final int CHUNK_MASK = (1 << CHUNK_SHIFT) - 1;
     private static final int PAGES_SHIFT = CHUNK_SHIFT - 12;
@@ -40,10 +40,10 @@ final class Image {
     private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
-    /** Right before the file may have been written to. */
+    /** The page was good before the file may have been written to. */
     private static final byte STALE = 3;
 
-    /** All bits of an unreadable block count as one. */
+    /** An unreadable block counts as all ones. */
     private static final byte[] ONES = new byte[64];
 
     static {
@@ -64,8 +64,8 @@ final class Image {
     private final long ownBlocks;
 
     /**
-     * Not volatile, which would make lookups half as slow again: a thread may learn a little later what another one
-     * found. Read opaquely, or a loop of lookups might never learn it.
+     * Not volatile, because lookups would take 1.5 times as long. A thread may see a change by another thread a little
+     * later. Read in opaque mode: with plain reads, a loop of lookups might never see it.
      */
     private int mode;
     private final boolean unchecked;
@@ -165,7 +165,7 @@ final class Image {
     private void remember(long page, boolean isRight, int before) {
         byte was = mark(page, isRight, before);
         if (!isRight && was != WRONG) {
-            // What was right before was written over, and answers of it may have been wrong.
+            // a page that was good was overwritten, so earlier answers may have been wrong
             doubts.found(was == 0 ? ErrorCode.EPAGE : ErrorCode.ECHANGED, "page " + page + where());
         }
     }
@@ -204,7 +204,10 @@ final class Image {
         return was;
     }
 
-    /** Checks pages that were found right again before anything relies on them: the file may have been written to. */
+    /**
+     * Makes pages that were found good be checked again before answers rely on them, because the file may have been
+     * written to.
+     */
     synchronized void forget() {
         if (unchecked) {
             return;
@@ -470,7 +473,7 @@ final class Image {
         return true;
     }
 
-    /** The same by a copy. Two copies of unreadable bytes differ. */
+    /** Like the method above, on a copy. Two copies of unreadable bytes differ. */
     private boolean fulfils(long offset, int c, long a, long h) {
         byte[] columns = copy(offset, new byte[8 * c]);
         byte[] again = new byte[8 * c];
@@ -506,7 +509,7 @@ final class Image {
         return Math.multiplyHigh(g, size) + (g >> 63 & size);
     }
 
-    /** Looks up digests, sets {@code out} where one may be there, and leaves it alone elsewhere. */
+    /** Looks up digests. Sets {@code out} to true for those that may be present, and leaves the others unchanged. */
     void mayContain(long[] digests, int off, int length, boolean[] out, int outOff) {
         Group group = new Group();
         for (int i = 0; i < length; i += GROUP) {

@@ -126,7 +126,7 @@ public final class Info {
     }
 
     /**
-     * What a program recorded with its last sync: everything up to this is in the filter.
+     * The watermark that a program recorded with its last sync: the filter has all keys up to it.
      *
      * @return 32 bytes, a copy; zero if it was not recorded
      */
@@ -168,7 +168,8 @@ public final class Info {
     }
 
     /**
-     * What the hash function answers on a known input; with {@link #hashId} the name of an application's function.
+     * The value that the hash function returns for a known input. Together with {@link #hashId} it identifies an
+     * application's function.
      *
      * @return any 64 bits
      */
@@ -177,7 +178,7 @@ public final class Info {
     }
 
     /**
-     * The bits that say how the filter was made: 1 by intersection, 2 by union, 4 by projection.
+     * How the filter was made, as bits: 1 by intersection, 2 by union, 4 by projection.
      *
      * @return bits; a newer version may set more
      */

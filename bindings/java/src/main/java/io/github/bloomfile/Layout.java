@@ -3,7 +3,7 @@ package io.github.bloomfile;
 
 /** How the bits of a filter are laid out: section 6 of the specification, field {@code layout}. */
 public enum Layout {
-    /** All bits of a key in one block of 512: one access to memory a lookup. What most want. */
+    /** All bits of a key in a block of 512 bits: one memory access for each lookup. The default. */
     BLOCKED(1),
     /** Bits anywhere: the fewest bits of the Bloom layouts, k accesses to memory. */
     CLASSIC(2),

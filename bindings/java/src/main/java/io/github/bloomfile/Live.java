@@ -18,8 +18,9 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * A live filter as a reader sees it: live.md 2. Holds no lock, and never writes. Locks of a Java machine vanish when it closes
- * any channel of the file, so it cannot be a writer; the one lock here is held for a moment, to see who holds byte 3.
+ * Reads a live filter: live.md 2. Never writes. Java's file locks are released when the VM closes any channel of the
+ * file, so a Java program cannot be a writer. The only lock here is held briefly, to test whether another process holds
+ * byte 3.
  */
 final class Live {
     /** Which live filters are opened. */
@@ -166,20 +167,20 @@ final class Live {
         }
     }
 
-    /** R8: whether a record says that bits may be missing. Called after these were read. */
+    /** R8: whether a record is poisoned, so that bits may be missing. Call this after the bits were read. */
     boolean isPoisoned() {
         VarHandle.acquireFence();
         return state(STATE) == Header.POISONED || state(Header.FILE / 4 + STATE) == Header.POISONED;
     }
 
-    /** By a copy, which leaves the poison if the file is cut. */
+    /** Reads by a copy: if the file was truncated, the copy leaves the initial value, which is "poisoned". */
     private int state(int at) {
         byte[] word = POISON.clone();
         Copies.copy(records, at, word);
         return Header.u32(word, 0);
     }
 
-    /** R11: what is wrong with the file, or null. */
+    /** R11: returns the error of the file, or null. */
     synchronized ErrorCode look() {
         try {
             Header now = read(false);

@@ -20,9 +20,9 @@ import java.nio.file.Path;
  * seen.seal(Path.of("seen.bloom"), WriteOption.REPLACE);
  * }</pre>
  *
- * <p>Any number of threads may use it. An add that has returned is found by each thread that learns of it by a lock, a volatile
- * field or the like. Its memory is that of the filter, all of it from the beginning. {@link Builder} takes less for a filter that
- * is only built, counts repetitions exactly, and knows more layouts.
+ * <p>Any number of threads may use it. A key is found by every thread that synchronizes with the thread that added it,
+ * by a lock, a volatile field or the like. Its memory is that of the filter, all of it from the beginning. {@link
+ * Builder} takes less for a filter that is only built, counts repetitions exactly, and knows more layouts.
  */
 public final class MutableFilter {
     private final Params params;

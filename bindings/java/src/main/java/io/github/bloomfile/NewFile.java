@@ -162,7 +162,7 @@ final class NewFile implements Closeable {
         }
     }
 
-    /** The members of the group count as others then. */
+    /** The group's members then get the rights of all users. */
     private static void withoutGroup(Set<PosixFilePermission> rights) {
         String all = PosixFilePermissions.toString(rights);
         rights.retainAll(PosixFilePermissions.fromString(all.substring(0, 3) + "---" + all.substring(3, 6)));

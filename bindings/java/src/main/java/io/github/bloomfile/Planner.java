@@ -59,7 +59,7 @@ final class Planner {
     }
 
     /**
-     * Throws if a filter is overfull, as {@code bfcreate} says.
+     * Throws if a filter is over capacity, under the conditions of {@code bfcreate}.
      *
      * @param solved the rate of the layout ribbon
      */

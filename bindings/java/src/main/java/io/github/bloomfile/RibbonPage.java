@@ -4,8 +4,8 @@ package io.github.bloomfile;
 import java.util.Arrays;
 
 /**
- * Makes a page of the layout ribbon of its digests: ribbon.md 5. A row of the system has its coefficients in the 64 slots
- * from its first one on, and stays so when rows are added to one another.
+ * Solves a page of the ribbon layout from its digests: ribbon.md 5. A row of the system has its coefficients in 64
+ * consecutive slots, and adding rows to one another preserves that.
  */
 final class RibbonPage {
     private static final long C = BlockedFill.C;

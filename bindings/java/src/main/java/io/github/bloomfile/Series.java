@@ -5,7 +5,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** The layers of a sealed series: slices.md 2.2. What is no series is one image. */
+/** The layers of a sealed series (slices.md 2.2), or a single image. */
 final class Series {
     private Series() {
     }

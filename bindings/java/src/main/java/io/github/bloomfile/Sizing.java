@@ -12,7 +12,7 @@ final class Sizing {
     private static final long[] COMPOSITE = {1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520,
         5040, 7560, 10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640,
         498960, 554400, 665280, 720720};
-    /** A filter becomes larger by at most one part in so many for that. */
+    /** Rounding up to such a multiple makes a filter larger by at most 1 / PART. */
     private static final long PART = 200;
 
     /** After so many k that need no fewer cells the search ends. */
@@ -58,7 +58,7 @@ final class Sizing {
         return new Sizing(m, layout == Layout.RIBBON ? 0 : k != 0 ? k : bestHashes(layout, m, n));
     }
 
-    /** What counts: blocks or cells. */
+    /** The unit of sizes: blocks or cells. */
     private static long unit(Layout layout) {
         return layout == Layout.BLOCKED ? 512 : 1;
     }

@@ -50,7 +50,7 @@ final class SliceJoin {
         }
     }
 
-    /** Looks at all headers. No body is looked at before they fit. */
+    /** Reads and compares all headers before any body is read. */
     SliceJoin(List<? extends SliceSource> slices, WriteOption... options) throws IOException {
         for (SliceSource source : slices) {
             Part part = new Part(source);
@@ -80,7 +80,7 @@ final class SliceJoin {
         describe(first.header);
     }
 
-    /** Keys that a slice left out are in another one for certain only if that was given the same. */
+    /** Keys that a slice left out are certainly in another slice only if all slices were given the same keys. */
     private void checkKeys() throws BloomfileException {
         Header first = parts.get(0).header;
         Part leavesOut = null;

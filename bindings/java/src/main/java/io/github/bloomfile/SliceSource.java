@@ -10,7 +10,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 /** Where a slice can be read: a file of any file system. It is opened twice. */
 public interface SliceSource {
     /**
-     * Opens it.
+     * Opens the slice.
      *
      * @return its bytes from the first one on; the caller closes it
      * @throws IOException if it cannot be opened
@@ -26,7 +26,7 @@ public interface SliceSource {
     long length() throws IOException;
 
     /**
-     * What messages call it.
+     * The name of the slice in messages.
      *
      * @return such as its path
      */

@@ -28,7 +28,7 @@ final class SourceImage implements Closeable {
     private boolean clean = true;
 
     /**
-     * Opens one.
+     * Opens an image.
      *
      * @param attempted what for, such as {@code "fold a.bloom"}
      * @throws BloomfileException as {@link Header#decode}; EISSERIES of a series, EISSLICE of a slice, EISRIBBON of ribbon, and
@@ -62,7 +62,7 @@ final class SourceImage implements Closeable {
         }
     }
 
-    /** Begins anew. */
+    /** Starts again from the first byte. */
     void rewind() {
         at = 0;
         end = 0;
@@ -111,7 +111,7 @@ final class SourceImage implements Closeable {
         next += end;
     }
 
-    /** Reads what is left. Throws if the body as a whole contradicts the header. */
+    /** Reads the remaining bytes. Throws if the body contradicts the header. */
     void finish() throws IOException {
         while (next < header.bodySize) {
             load();

@@ -31,7 +31,7 @@ final class Spool implements Closeable {
         this.run = run;
     }
 
-    /** A new file that goes away when it is closed, or the program ends. */
+    /** Creates a temporary file that is deleted when it is closed or the program ends. */
     static FileChannel temporary(Path folder) throws IOException {
         Path path = folder.resolve(".bloomfile-" + Long.toHexString(new SecureRandom().nextLong()));
         FileChannel channel = NewFile.create(path, true, StandardOpenOption.DELETE_ON_CLOSE);

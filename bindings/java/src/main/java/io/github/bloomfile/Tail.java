@@ -7,15 +7,15 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * The last mapped bytes of a file. If a part of the file is gone, so are they: they show, without a system call, that the
- * bytes of a lookup were there.
+ * The last mapped bytes of a file. If the file was truncated, they are unreadable. So reading them after a lookup
+ * shows, without a system call, that the bytes of the lookup existed.
  *
- * <p>After a read from a page that is gone, compiled code goes on with the old content of a register. So these bytes are
- * <em>copied</em>, over bytes that differ from all of them: a copy that fails leaves those. Safe for use by several
- * threads.
+ * <p>After a read from an unreadable page, compiled code continues with the old content of a register. So these bytes
+ * are <em>copied</em>, over bytes that differ from all of them: a failed copy leaves the latter. Safe for use by
+ * several threads.
  */
 final class Tail {
-    /** More than the few that the Java machine copies one by one. */
+    /** More than the few bytes that the Java VM copies one by one. */
     static final int LENGTH = 16;
 
     private final ByteBuffer mapped;

@@ -8,7 +8,7 @@ package io.github.bloomfile;
 final class Uncovered {
     private final int k;
     private final double cells;
-    /** {@code chance[u]}: that u cells are uncovered; one more than there can be. */
+    /** {@code chance[u]} is the probability that u cells are uncovered; the array has one element to spare. */
     private final double[] chance;
 
     /** Before the first throw. */

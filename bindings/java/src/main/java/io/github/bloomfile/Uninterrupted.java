@@ -9,7 +9,7 @@ final class Uninterrupted {
     private Uninterrupted() {
     }
 
-    /** What opens its own channels, and may be done again. */
+    /** Work that opens its own channels, and may be repeated. */
     interface Work<T> {
         T run() throws IOException;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** What a call that writes a filter is allowed to do beyond the default. */
+/** Options of the calls that write a filter. */
 public enum WriteOption {
     /**
      * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced; programs that
@@ -16,7 +16,7 @@ public enum WriteOption {
      * target. All keys are in it.
      */
     OVERFULL,
-    /** Join slices though one left out keys that may be in no other. */
+    /** Join slices even if a slice left out keys that may be in no other slice. */
     ACCEPT_INCOMPLETE;
 
     static boolean has(WriteOption[] options, WriteOption wanted) {

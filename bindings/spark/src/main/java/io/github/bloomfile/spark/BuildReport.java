@@ -3,7 +3,7 @@ package io.github.bloomfile.spark;
 
 import java.util.List;
 
-/** What {@link FilterBuild#write} has made. */
+/** The result of {@link FilterBuild#write}. */
 public final class BuildReport {
     private final String path;
     private final long keys;
@@ -56,8 +56,8 @@ public final class BuildReport {
     }
 
     /**
-     * Folders beside the file that builds of it whose driver died have left, or builds that are under way now. Those a
-     * week old are removed, and not listed.
+     * Folders next to the file that were left by builds whose driver died, or that belong to builds in progress.
+     * Folders a week old are removed, and not listed.
      *
      * @return their paths
      */

@@ -58,7 +58,7 @@ public final class FilterBuild {
     private boolean digests;
 
     /**
-     * Of a column by its name.
+     * Builds from a column, by name.
      *
      * @param rows the table
      * @param column as in {@code rows.col()}
@@ -68,7 +68,7 @@ public final class FilterBuild {
     }
 
     /**
-     * Of an expression.
+     * Builds from an expression.
      *
      * @param rows the table
      * @param column of strings, binary or integers
@@ -92,9 +92,10 @@ public final class FilterBuild {
     }
 
     /**
-     * Sizes the filter for so many different keys. Without it they are estimated first, in a pass of its own over the
-     * column, and 3 standard errors of 1 % are added: cache a table that is dear to compute. More keys than that are an
-     * error, and no file is made; if the number was estimated, the build is repeated with the exact one.
+     * Sizes the filter for this number of distinct keys. Otherwise the number is estimated first, in a separate pass
+     * over the column, and 3 standard errors of 1% are added: cache a table that is expensive to compute. More keys
+     * than a given capacity are an error, and no file is made. If the number was estimated, the build is repeated with
+     * the exact number.
      *
      * @param keys 1 to 2^60
      * @return this
@@ -152,8 +153,8 @@ public final class FilterBuild {
     }
 
     /**
-     * Of how many slices the filter is made: as many reduce tasks. By default one for each 4 million keys. Each has at
-     * least one page of 4096 bytes, so a small filter has fewer than what is asked for.
+     * The number of slices, which is the number of reduce tasks. The default is one for each 4 million keys. A slice
+     * has at least one page of 4096 bytes, so a small filter may have fewer slices than requested.
      *
      * @param count 1 to 65536
      * @return this
@@ -167,7 +168,8 @@ public final class FilterBuild {
     }
 
     /**
-     * Whether a sealed filter at the path may be replaced. Nothing else ever is, and none with keys by one without.
+     * Whether a sealed filter at the path may be replaced. Other files are never replaced, nor is a filter with keys by
+     * a filter without keys.
      *
      * @param allowed false if it is not set
      * @return this

@@ -123,7 +123,7 @@ public final class FilterCatalog implements FunctionCatalog {
         }
     }
 
-    /** What Spark sends to tasks. It calls the method invoke of the classes below, by that name. */
+    /** The object that Spark sends to tasks. Spark calls the method {@code invoke} of the subclasses by name. */
     private abstract static class Bound implements ScalarFunction<Boolean> {
         private static final long serialVersionUID = 1;
 

@@ -82,7 +82,7 @@ public final class FilterFunction {
     }
 
     /**
-     * The same, with a choice.
+     * Like the method above, and chooses whether damage fails a query.
      *
      * @param spark the session
      * @param name a name in SQL
@@ -128,8 +128,8 @@ public final class FilterFunction {
     }
 
     /**
-     * What lookups of finished tasks met: one line for each task that met damage. Empty if all is well. The answers
-     * were right all the same, with more of <em>maybe</em>; make the file anew.
+     * The damage that lookups of finished tasks found, one line for each task; empty if there was none. The answers
+     * were still right, with more <em>maybe</em>. Build the file again.
      *
      * @return a copy
      */
@@ -138,7 +138,7 @@ public final class FilterFunction {
     }
 
     /**
-     * The name in SQL, or in plans if there is none in SQL.
+     * The name in SQL or, for a function without one, in plans.
      *
      * @return as it was registered
      */

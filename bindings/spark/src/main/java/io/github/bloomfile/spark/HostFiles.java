@@ -25,12 +25,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Filters that all processes of a user on a host share, each under the SHA-256 of its bytes. Spark gives every executor
- * a copy of its own; mapped from here, there is one in memory.
+ * Filters shared by all processes of a user on a host, each named by the SHA-256 of its bytes. Spark gives every
+ * executor its own copy; mapped from here, they share one copy in memory.
  *
- * <p>The folder is the user's alone: mode 0700, and refused if somebody else made it. A file appears in it by a rename,
- * complete. Whoever uses it holds a shared lock, which ends with the process, whatever ends that; a process that comes
- * or ends removes the files that nobody uses. The locks are bytes of one file, which is never removed.
+ * <p>The folder belongs to the user: its mode is 0700, and it is refused if another user created it. Files are
+ * published by rename. A process that uses a file holds a shared lock, which ends with the process even if it is
+ * killed. When a process starts or ends, it removes the files that are not in use. The locks are bytes of one file,
+ * which is never removed.
  */
 final class HostFiles {
     private static final Logger LOG = LoggerFactory.getLogger(HostFiles.class);
@@ -41,7 +42,7 @@ final class HostFiles {
     private static final String END = ".bloom";
     private static final String UNFINISHED = ".unfinished";
 
-    /** The locks on what this process uses, by SHA-256. */
+    /** The locks on the files that this process uses, by SHA-256. */
     private static final Map<String, FileLock> USED = new HashMap<>();
     private static Path folder;
     private static FileChannel locks;
@@ -112,7 +113,7 @@ final class HostFiles {
         return file;
     }
 
-    /** Ends the use of a file, if this process uses it. It stays readable for whoever has mapped it. */
+    /** Ends the use of a file by this process. Existing mappings remain readable. */
     static synchronized void release(String sha256) {
         FileLock using = USED.remove(sha256);
         if (using != null) {
@@ -131,7 +132,7 @@ final class HostFiles {
         }
     }
 
-    /** The SHA-256 of what a stream has, in hexadecimal. Copies it; closes the stream. */
+    /** Copies a stream and returns the SHA-256 of its bytes, in hexadecimal. Closes the stream. */
     static String sha256(InputStream in, OutputStream copy) throws IOException {
         MessageDigest sum;
         try {
@@ -209,7 +210,7 @@ final class HostFiles {
             Files.createDirectory(wanted, PosixFilePermissions.asFileAttribute(
                     PosixFilePermissions.fromString("rwx------")));
         } catch (FileAlreadyExistsException there) {
-            // Of an earlier process, or it is refused below.
+            // The folder exists: made by an earlier process, or refused below.
         }
         if (!Files.isDirectory(wanted, LinkOption.NOFOLLOW_LINKS)
                 || !user.equals(Files.getAttribute(wanted, "unix:uid", LinkOption.NOFOLLOW_LINKS))
@@ -249,7 +250,7 @@ final class HostFiles {
                             Files.deleteIfExists(file);
                         }
                     } catch (OverlappingFileLockException used) {
-                        // By this process, through another class loader.
+                        // This process has it locked through another class loader.
                         LOG.debug("{} is in use", file);
                     }
                 }

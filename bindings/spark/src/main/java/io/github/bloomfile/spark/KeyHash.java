@@ -10,9 +10,9 @@ import java.util.Iterator;
 import java.util.stream.IntStream;
 
 /**
- * From a key to its digest.
+ * Computes the digest of a key.
  *
- * @param <K> what a key is
+ * @param <K> type of the keys
  */
 interface KeyHash<K> extends Serializable {
     long digest(K key);

@@ -17,13 +17,14 @@ import org.apache.spark.broadcast.Broadcast;
 import scala.Tuple2;
 
 /**
- * The reduce side: makes one slice of all digests that belong to it. Its file has the number of the attempt in its name,
- * so that attempts at the same time do not meet, and nobody looks for it but a driver that this task has told of it.
+ * The reduce side: makes one slice of all digests that belong to it. The name of its file has the number of the
+ * attempt, so that concurrent attempts do not collide. Only a driver that received the name from this task uses the
+ * file.
  */
 final class MakeSlice implements FlatMapFunction<Iterator<Tuple2<Integer, byte[]>>, SliceFile> {
     private static final long serialVersionUID = 1;
 
-    /** Bytes that a task may take for digests; what is more goes to a temporary file. */
+    /** Bytes of memory for the digests of a task; more digests go to a temporary file. */
     private static final int MEMORY = 32 << 20;
 
     private final Params params;
@@ -55,7 +56,7 @@ final class MakeSlice implements FlatMapFunction<Iterator<Tuple2<Integer, byte[]
             }
             // Not recursive: if the build is over and its folder gone, this must not bring it back.
             try (FSDataOutputStream out = storage.value().of(path).createFile(path).overwrite(false).build()) {
-                // Whether the whole has too many keys, the driver tells.
+                // The driver checks the number of keys of the whole filter.
                 builder.finish(out, WriteOption.OVERFULL);
             }
             return List.of(new SliceFile(path.toString(), builder.keys())).iterator();

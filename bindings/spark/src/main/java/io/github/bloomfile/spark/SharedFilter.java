@@ -32,10 +32,10 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     private static final long serialVersionUID = 1;
     private static final Logger LOG = LoggerFactory.getLogger(SharedFilter.class);
 
-    /** Filters that a process keeps open: those asked last. */
+    /** The number of filters that a process keeps open, the most recently used. */
     private static final int OPEN = 16;
 
-    /** Of so many answers that are "maybe", one looks whether the file was changed. */
+    /** One of so many "maybe" answers checks whether the file was changed. */
     private static final int LOOK = 1024;
 
     private static final Map<String, Filter> FILTERS = new LinkedHashMap<>(OPEN, 0.75f, true) {
@@ -55,7 +55,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         }
     };
 
-    /** What Spark sends to executors already: an application and a file. */
+    /** Files that Spark already sends to executors, as application and file. */
     private static final Set<String> SENT = ConcurrentHashMap.newKeySet();
 
     private final String name;
@@ -103,8 +103,8 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         source = new Storage(context.hadoopConfiguration()).of(source).makeQualified(source);
         SharedFilter result = new SharedFilter(name, context, source.toString(), sha256, strict);
         if ("file".equals(source.toUri().getScheme())) {
-            // Under a name that says what is in it: Spark takes one file of a name, and executors that come later get
-            // what is there by then. The file that is shared on this host stays as it is.
+            // The name contains the checksum: Spark accepts one file for each name, and executors that start later get
+            // its content at that time. The file shared on this host is not changed.
             java.nio.file.Path kept = HostFiles.keep(sha256, result);
             if (SENT.add(context.applicationId() + " " + sha256)) {
                 context.addFile(kept.toUri().toString());
@@ -178,7 +178,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         }
         if (key instanceof String) {
             check(KeyType.STRING);
-            // Spark has put U+FFFD for bytes that are no UTF-8, and nobody knows them any more.
+            // Spark has replaced bytes that are not UTF-8 by U+FFFD, so the original key is lost.
             byte[] bytes = ((String) key).getBytes(StandardCharsets.UTF_8);
             boolean maybe = askText(bytes, 0, bytes.length);
             return maybe || ((String) key).indexOf(0xFFFD) >= 0;
@@ -210,7 +210,10 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         return open.mayContain(bytes, offset, size) && maybe(open);
     }
 
-    /** True, once it has been told if that is for damage. Whether the file was changed takes a system call: now and then. */
+    /**
+     * Returns true, after it has reported the damage if there is any. Checks now and then whether the file was changed,
+     * which takes a system call.
+     */
     private boolean maybe(Filter open) {
         boolean looks = open.damagedPages() != 0 || positives++ % LOOK == 0;
         BloomfileException error = looks && (strict || !told) ? open.error() : null;

@@ -3,7 +3,7 @@ package io.github.bloomfile.spark;
 
 import java.io.Serializable;
 
-/** What a task tells of the slice that it has written. */
+/** The description of a slice that a task has written. */
 final class SliceFile implements Serializable {
     private static final long serialVersionUID = 1;
 

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** The file systems that Spark knows, as tasks reach them: file:, hdfs:, s3a: and so on. */
+/** Spark's file systems, as tasks access them: file:, hdfs:, s3a: and so on. */
 final class Storage implements Serializable {
     private static final long serialVersionUID = 1;
 
@@ -24,7 +24,8 @@ final class Storage implements Serializable {
         return configuration;
     }
 
-    /** The file system of a path; that of file: without the checksum files that Hadoop puts beside each. */
+    /** Returns the file system of a path; for file:, without the checksum files that Hadoop writes next to each
+     * file. */
     FileSystem of(Path path) throws IOException {
         FileSystem found = path.getFileSystem(configuration);
         return found instanceof LocalFileSystem ? ((LocalFileSystem) found).getRawFileSystem() : found;

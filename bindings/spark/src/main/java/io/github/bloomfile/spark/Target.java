@@ -30,7 +30,7 @@ import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The file that is to be made, and the folder beside it where its slices wait. */
+/** The file to be made, and the folder next to it that holds its slices until they are joined. */
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
@@ -61,7 +61,7 @@ final class Target {
         this.path = path.makeQualified(files.getUri(), files.getWorkingDirectory());
     }
 
-    /** Writes what is to be in a file. */
+    /** Writes the content of a file. */
     interface Content {
         void writeTo(OutputStream out) throws IOException;
     }
@@ -70,7 +70,7 @@ final class Target {
         return path;
     }
 
-    /** Throws if the file cannot be made, as far as that can be known beforehand. */
+    /** Throws if it is already certain that the file cannot be made. */
     void check() throws IOException {
         if (path.isRoot()) {
             throw new IOException("cannot make " + path + ": it has no name");
@@ -122,7 +122,7 @@ final class Target {
         return new Scratch(folder);
     }
 
-    /** Removes folders of builds whose driver died a week ago or more, and tells of the others. */
+    /** Removes the folders of builds whose driver died at least a week ago, and returns the others. */
     List<String> leftovers() throws IOException {
         List<String> found = new ArrayList<>();
         if (!files.exists(path.getParent())) {

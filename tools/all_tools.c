@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All tools in one program, which runs the tool whose name it is called by. */
+ * All tools in a single program, which runs the tool named by argv[0]. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The loop of bfadd, which adds the keys of one input after another, or removes them. */
+ * The main loop of bfadd: adds the keys of its inputs to the filter, or removes them. */
 #include "bfadd/add.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -30,7 +30,7 @@ struct work {
     const struct add *add;
     bloomfile_filter *f;
     uint64_t read, done; /* keys read; keys that were new, or removed */
-    uint64_t taken;      /* keys that the filter accepted: the first of those read */
+    uint64_t taken;      /* number of keys read that the filter accepted: always the first ones */
     bool all_read;       /* the whole input was read */
     uint64_t unsynced;   /* keys since the last sync */
     struct overfull overfull;
@@ -39,8 +39,8 @@ struct work {
     struct cli_progress progress;
 };
 
-/* Ends the program if the keys do not fit. Closes the filter first; otherwise its record would show
- * a killed writer. */
+/* Ends the program if the keys do not fit. Closes the filter first; otherwise its record would look
+ * as if a writer had been killed. */
 static void check_kind(const struct add *a, bloomfile_filter *f)
 {
     char why[KEY_KIND_WHY];
@@ -67,8 +67,8 @@ static bloomfile_filter *open_filter(const struct add *a)
 
 /* --------------------------------------------------------------------------------------- errors */
 
-/* Describes the keys that a lost file lacks: keys read so far, and keys that were not read because
- * of the error. */
+/* Describes the keys that must be added again after the file is lost: the keys read so far, and
+ * those not read because of the error. */
 static const char *keys_again(const struct work *w, char text[REMEDY_SIZE])
 {
     snprintf(text, REMEDY_SIZE, "%s the %" PRIu64 " key%s of this run again%s",
@@ -127,8 +127,7 @@ static _Noreturn void replaced(const struct work *w)
              trouble, a->rescue, w->taken, cli_s(w->taken), a->remove ? "remove" : "add", remedy);
 }
 
-/* Ends the program if the file itself is the cause, so that the attempted operation
- * does not matter. */
+/* Ends the program if the error is about the file itself, whatever the operation. */
 static void fail_for_file(const struct work *w, int error)
 {
     char again[REMEDY_SIZE];

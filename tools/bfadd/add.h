@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The request of bfadd, and its execution. */
+ * The request of bfadd, and the function that executes it. */
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 

@@ -94,7 +94,7 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
-/* Applies -1 and -2, which are as in join(1). */
+/* Applies -1 and -2, which have the meaning they have in join(1). */
 static void choose_fields(struct job *job)
 {
     const bool any = job->first.count > 0 || job->others.count > 0;
@@ -136,7 +136,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Raises the limit of descriptors as far as allowed. Returns the limit. */
+/* Raises the soft limit of descriptors to the hard limit. Returns it. */
 static size_t most_descriptors(void)
 {
     struct rlimit limit;

@@ -170,7 +170,7 @@ void extsort_free(struct extsort *s)
     free(s);
 }
 
-/* ---- A merge of sorted runs, by a heap. */
+/* ---- A k-way merge of sorted runs, with a heap. */
 
 enum {
     HEAD_BATCH = 32

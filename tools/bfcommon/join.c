@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sorted inputs, merged line by line and printed. */
+ * Merging sorted inputs line by line, and printing lines. */
 #include "bfcommon/join.h"
 
 #include <errno.h>

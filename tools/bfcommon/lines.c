@@ -229,7 +229,7 @@ static size_t whole_keys(struct lines *l, size_t seen)
     return whole > 0 ? seen + whole : 0;
 }
 
-/* Reads more, after the keys in the buffer were split. Returns false at the end. */
+/* Refills the buffer after its keys were split. Returns false at the end of the input. */
 static bool read_on(struct lines *l)
 {
     const size_t seen = l->end - l->start;

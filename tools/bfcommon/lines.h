@@ -31,7 +31,8 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
  * prefix of another. They sort bytewise, like plain keys. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 
-/* The same, and returns the lines of the keys, without the newline. Lines may have escapes too. */
+/* Like lines_next(), and also returns the lines of the keys, without the newline. Lines may contain
+ * escapes as well. */
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
 

@@ -66,7 +66,7 @@ _Noreturn void create_refuse_size(const struct create *c, const struct bloomfile
 /* Ends the program after BLOOMFILE_EFULL: the keys in the builder are too many. */
 _Noreturn void create_refuse_over_capacity(const struct create *c, bloomfile_builder *builder);
 
-/* The same if no target rate was given, but nearly every lookup would return "maybe". */
+/* Ends the program if no target rate was given, but nearly every lookup would return "maybe". */
 void create_check_useless(const struct create *c, bloomfile_builder *builder);
 
 /* create_cut_slice() changes the description of a whole filter to that of its slice.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate --dry-run: the size and the rate of the filter, and of the other layouts. */
+ * bfcreate --dry-run: the size and rate of the filter and of the other layouts. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
 #include "filters/messages.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bfcreate: the size of a filter before it is built; refusal of a filter over capacity; slices. */
+ * bfcreate: planning the size of a filter, refusing a filter over capacity, and slices. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_unstable.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ int create_describe(const struct create *c, uint64_t keys, struct bloomfile_info
     info->fpr = p.fpr > 0 || p.bits > 0 ? p.fpr : CREATE_DEFAULT_FPR;
     info->image_size = c->embedded ? size.image_size : size.file_size;
     info->keys = keys;
-    info->ones = keys; /* any number above 0 will do */
+    info->ones = keys; /* any number above 0 */
     if (c->params.slices > 0)
         create_cut_slice(c, info);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Statistics of a filter's bits, for each layer of a series and in sum. */
+ * Statistics of a filter's bits, for each layer of a series and in total. */
 #include <bloomfile_unstable.h>
 #include <math.h>
 #include <stdlib.h>

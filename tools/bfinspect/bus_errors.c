@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Handling of SIGBUS: the handler maps zeros in place of the unreadable pages. */
+ * A SIGBUS handler that maps zeros over unreadable pages. */
 #include "bfinspect/bus_errors.h"
 
 #include <signal.h>
@@ -23,8 +23,8 @@ static uintptr_t end_of_mapping(uintptr_t address)
     return 0;
 }
 
-/* Returning repeats the access, so readable pages must be there by then. A jump out of the handler
- * would not do: it would abandon data that other threads may still be using. */
+/* When the handler returns, the access is repeated, so it must find a readable page. longjmp() out
+ * of the handler is not possible: other threads may be using data that it would abandon. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;

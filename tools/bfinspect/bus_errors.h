@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Handling of SIGBUS while mapped files are read. The kernel sends it to the reading thread if a
- * file shrinks or its disk fails. */
+ * Surviving SIGBUS while mapped files are read. The kernel sends it to the reading thread if a file
+ * shrinks or its disk fails. */
 #ifndef TOOLS_BFINSPECT_BUS_ERRORS_H
 #define TOOLS_BFINSPECT_BUS_ERRORS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The verdict on a file that is not a sound filter. */
+ * The verdict on a damaged filter, or on a file that is not a filter. */
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The report on a file: the facts, the verdict, and the functions that print both. A report goes
- * through inspect_read(), inspect_verdict(), inspect_page() or inspect_json(), and
- * inspect_free(). */
+ * The report on a file: facts, verdict, and the functions that print them. Call inspect_read(),
+ * inspect_verdict(), then inspect_page() or inspect_json(), and inspect_free(). */
 #ifndef BLOOMFILE_TOOLS_INSPECT_H
 #define BLOOMFILE_TOOLS_INSPECT_H
 
@@ -19,7 +18,7 @@
 #include "keys/keys.h"
 #include "picture/picture.h"
 
-/* Feature bits that fields explain too: kind of keys; series and slices. */
+/* Feature bits that other fields of the report already explain: kind of keys; series and slices. */
 #define INSPECT_KNOWN_COMPAT   1u
 #define INSPECT_KNOWN_INCOMPAT 3u
 
@@ -42,7 +41,7 @@ enum {
     INSPECT_UNUSABLE = 2,
 };
 
-/* How much could be read. */
+/* How much of the file could be read. */
 enum inspect_depth {
     INSPECT_NOTHING, /* no bytes: missing, a directory, empty ... */
     INSPECT_BYTES,   /* some bytes, and the result of bloomfile_inspect() */
@@ -78,7 +77,7 @@ struct inspect_solution {
     struct inspect_range columns; /* of a group in such a page */
 };
 
-/* An image, as far as it was read. */
+/* The part of an image that was read. */
 struct inspect_layer {
     char *name;  /* live: name of its file */
     uint64_t at; /* sealed: its offset in the file */
@@ -107,8 +106,8 @@ struct inspect_report {
     struct inspect_flip flips[INSPECT_FLIPS]; /* the header is valid without these flips */
     size_t flip_count;
 
-    /* The layers of a series, oldest first; the other members describe them all together. If a file
-     * of the series prevents opening it, `explanation` says why. */
+    /* The layers of a series, oldest first; the other members describe the whole series. If a file
+     * prevents opening the series, `explanation` has the reason. */
     struct inspect_layer *layers;
     size_t layer_count;
     bool is_explained;

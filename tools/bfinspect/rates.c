@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verdict on keys and rates: missing keys, the target rate, the actual rate, and the difference
- * that chance explains. */
+ * The verdict on keys and rates: missing keys, and whether chance explains an actual rate above the
+ * target. */
 #include "bfinspect/verdict.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -35,8 +35,9 @@ static double chance_of_rate(const struct bloomfile_info *info)
     return bloomfile_size_for(&size) == 0 ? size.spread : 0;
 }
 
-/* The same for a solved layout. The rate of a page is 2^-columns, and a page with fewer keys or
- * groups has more columns. A page that needed more groups might have needed a different number. */
+/* chance_of_rate() for a solved layout. The rate of a page is 2^-columns, and a page with fewer
+ * keys or groups has more columns. The number of groups is random: another seed might have needed
+ * more or fewer. */
 static double chance_of_pages(const struct inspect_report *r)
 {
     const double pages = (double)r->solution.pages, keys = fmax((double)r->info.keys, 1) / pages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The report's part about a series: its kind, and its layers one by one. */
+ * The report's section about a series: its kind, and a line for each layer. */
 #include "bfinspect/inspect.h"
 
 #include "cli/cli.h"

@@ -62,7 +62,7 @@ static bool all_are_clean(const struct inspect_report *r)
     return clean;
 }
 
-/* The number of programs that are adding. Each has at least one layer of a series open. */
+/* The number of programs that are adding: each has at least one layer open for writing. */
 static uint32_t most_writers(const struct inspect_report *r)
 {
     uint32_t most = r->info.writers;

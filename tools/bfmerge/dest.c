@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An existing DEST: a source, or a filter whose keys would be lost. */
+ * Checks of an existing DEST: it may be a source, or a filter whose keys would be lost. */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/destination.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The check that sources are the slices of a filter. bloomfile_join() would refuse them too, but
- * could not name the file. */
+ * Checking that the sources are all slices of one filter. bloomfile_join() would also refuse other
+ * sources, but cannot name the file. */
 #include "bfmerge/sources.h"
 #include "cli/cli.h"
 #include "filters/messages.h"
@@ -28,7 +28,7 @@ static int by_place(const void *a, const void *b)
     const uint64_t at = (*x)->info.first_block, other = (*y)->info.first_block;
     if (at != other)
         return at < other ? -1 : 1;
-    return *x < *y ? -1 : *x > *y; /* in the order given */
+    return *x < *y ? -1 : *x > *y; /* by address: in the order of the command line */
 }
 
 /* A property in which slices of a filter must not differ, and the options that set it. */

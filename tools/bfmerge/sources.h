@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The filters that bfmerge reads: files, and images one after the other on standard input. */
+ * The filters that bfmerge reads: files, and consecutive images on standard input. */
 #ifndef BLOOMFILE_TOOLS_MERGE_SOURCES_H
 #define BLOOMFILE_TOOLS_MERGE_SOURCES_H
 
@@ -66,8 +66,9 @@ struct merge_dest {
  * has. Call this before sources are read. */
 void merge_dest_check_names(const struct merge_dest *d);
 
-/* The same after the sources were opened: they are compared by device and inode. Call it again just
- * before DEST is replaced, because another program may have put a new filter there. */
+/* merge_dest_check_names() after the sources were opened: compares them with DEST by device and
+ * inode. Call it again just before DEST is replaced, because another program may have put a new
+ * filter there. */
 void merge_dest_check(const struct merge_dest *d, const struct merge_sources *s);
 
 #endif

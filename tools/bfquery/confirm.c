@@ -62,7 +62,7 @@ void confirm_hold(struct confirm *c, struct batch *b)
     }
 }
 
-/* The buffers may be twice as large as the part in use. */
+/* Counts each buffer as twice its contents, because a growing buffer may have that size. */
 bool confirm_is_full(const struct confirm *c)
 {
     const uint64_t used =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The filters to query: one, or several in a single pass over the keys. */
+ * The filters to query, in a single pass over the keys. */
 #ifndef BLOOMFILE_TOOLS_QUERY_FILTERS_H
 #define BLOOMFILE_TOOLS_QUERY_FILTERS_H
 
@@ -23,7 +23,7 @@ struct filters {
     struct filters_one *list; /* as they were named */
     size_t count;
     size_t *order;                 /* of lookups: filters with the same digests are adjacent */
-    bool all;                      /* a key must be in all filters, not only in one */
+    bool all;                      /* a key must be in all filters; otherwise in any */
     bool apart;                    /* filters_has() is needed */
     bool parents;                  /* keys are domain names, and match if a parent does, */
     const struct key_list *unless; /* except keys and parents in this list */

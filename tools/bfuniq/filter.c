@@ -59,7 +59,7 @@ static uint64_t machine_memory(void)
 }
 
 /* Checks the size before the filter is made. Linux does not refuse memory that the machine lacks;
- * it kills programs later. `when` is "", or says what happened before. */
+ * it kills programs later. `when` is "", or a description of the work done so far. */
 static void check_size(uint64_t bytes, const char *when)
 {
     char needed[VALUE_SIZE], present[VALUE_SIZE];
@@ -295,7 +295,7 @@ bloomfile_filter *filter_open_or_create(const struct filter_plan *plan, const ch
     cli_fail(0, "cannot use %s: it disappeared while it was opened", path);
 }
 
-/* ---- Generations that ended early, by the recorded times at which generations began. */
+/* ---- Detecting generations that ended early, from the recorded start times. */
 
 static struct bloomfile_info info_of(const bloomfile_filter *f, size_t layer)
 {

@@ -138,7 +138,7 @@ static const char *way_on(int error)
     }
 }
 
-/* The lines that were added have been printed already. */
+/* All lines that were added are already printed. */
 static _Noreturn void stop_unadded(const struct seen *s, uint64_t taken)
 {
     char what[DESCRIPTION_SIZE];

@@ -96,8 +96,8 @@ void seen_finish(struct seen *s);
 
 void seen_close(void);
 
-/* ---- An estimate of the number of new lines that the filter took for repeated lines, from its
- * rate when they were added. */
+/* ---- An estimate of the number of new lines that were dropped as false positives, from the rates
+ * of the filter when they were looked up. */
 
 struct lost {
     double rate;          /* when last computed */

@@ -46,8 +46,8 @@ void cli_start(const char *argv0)
 
 /* ---------------------------------------------------------------------------------- messages */
 
-/* Copies text and replaces everything a terminal might obey by \ooo. Returns the length, which is
- * less than size. */
+/* Copies text, and replaces control characters and escape sequences by \ooo. Returns the length,
+ * which is less than size. */
 static size_t make_harmless(char *out, size_t size, const char *text)
 {
     size_t used = 0;
@@ -133,8 +133,8 @@ static bool is_hole(void)
            st.st_blocks < st.st_size / 512;
 }
 
-/* Returning repeats the access that failed. Other threads loop here until the first one has
- * ended the process. */
+/* If the handler returned, the failed access would be repeated. Other threads that fault wait here
+ * until the first has ended the process. */
 static void on_bus_error(int number)
 {
     static atomic_flag is_said = ATOMIC_FLAG_INIT;

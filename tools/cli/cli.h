@@ -19,11 +19,12 @@
 void cli_start(const char *argv0);
 
 /* Prints "bfcreate: cannot open x.bloom: <words for error>" to stderr, in one write. Error 0 omits
- * the words. Anything that a terminal might obey, such as control characters in a file's name, is
- * printed as \ooo. */
+ * the words. Characters that could control a terminal, for example in a file name, are printed as
+ * \ooo. */
 void cli_note(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints "bfcreate: warning: ...": the tool did what was asked, but probably not what was meant. */
+/* Prints "bfcreate: warning: ...": the tool obeyed the command line, but the user probably meant
+ * something else. */
 #define cli_warn(...) cli_note(0, "warning: " __VA_ARGS__)
 
 /* Describes an error, with the name of an invalid argument; NULL for 0. */
@@ -43,9 +44,9 @@ _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 
  * fails. The handler prints a message about `path` and exits with CLI_ERROR. */
 void cli_catch_bus_error(const char *path);
 
-/* The same for a file that is written through its mapping. There SIGBUS can also mean a full disk:
- * writing to a hole of a sparse copy allocates space. The caller keeps ownership of `path`, which
- * must stay valid. */
+/* cli_catch_bus_error() for a file that is written through its mapping. SIGBUS can then also mean a
+ * full disk, because writing to a hole of a sparse file allocates space. `path` must stay valid;
+ * the caller owns it. */
 void cli_catch_bus_error_of_writer(const char *path);
 
 /* Prints "bfcreate (bloomfile) VERSION" to stdout and exits with 0. */

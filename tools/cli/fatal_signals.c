@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Signals that end the program: handlers that note them, and death by the noted signal. */
+ * Signals that end the program: handlers that record them, and ending the program by the recorded
+ * signal. */
 #include "cli/fatal_signals.h"
 
 #include <bloomfile.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Interruption by a signal: a handler that notes the first signal and dies by a later one. */
+ * Interruption by a signal: a handler that records the first signal and ends the program at a later
+ * one. */
 #include "cli/interrupt.h"
 #include "cli/cli.h"
 #include "cli/fatal_signals.h"

@@ -26,7 +26,8 @@ enum options_kind {
     OPTIONS_IS_VERSION,
 };
 
-/* What a value or an operand names. The shells' completions depend on it (tools/completions). */
+/* The kind of object that a value or an operand names, for the shells' completions
+ * (tools/completions). */
 enum options_value {
     OPTIONS_UNSAID, /* for numbers, rates and words, whose targets imply it */
     OPTIONS_A_TEXT, /* text that a shell cannot complete */
@@ -36,7 +37,7 @@ enum options_value {
     OPTIONS_A_FOLDER,
 };
 
-/* What an option does to the request. Made by the macros below. */
+/* The effect of an option on the request. Use the macros below. */
 struct options_target {
     enum options_kind kind;
     size_t at, size;

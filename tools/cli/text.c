@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Text that is safe to print on a terminal; numbers, layouts and states in words. */
+ * Text that is safe to print on a terminal; names of layouts and states; formatted numbers. */
 #include "cli/text.h"
 
 #include "cli/cli.h"

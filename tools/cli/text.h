@@ -13,7 +13,7 @@
  * ends the program. */
 char *text_safe(const void *bytes, size_t size, bool utf8);
 
-/* The same for programs: UTF-8 is kept, and a backslash becomes \134, so that the text can be
+/* text_safe() for programs: UTF-8 is kept, and a backslash becomes \134, so that the text can be
  * converted back. */
 char *text_reversible(const void *bytes, size_t size);
 

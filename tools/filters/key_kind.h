@@ -21,7 +21,7 @@ enum key_kind_use {
  * section 6 of format-spec.md. "newer" if this version does not know the kind. */
 const char *key_kind_name(const struct bloomfile_info *info);
 
-/* The same with the key size: "fixed 16". Returns text. */
+/* The name with the key size: "fixed 16". Returns text. */
 char *key_kind_text(char text[KEY_KIND_ROOM], const struct bloomfile_info *info);
 
 /* Whether the filter holds lowercase keys, so that the keys read must be folded. */
@@ -33,9 +33,9 @@ void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 /* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Whether the filter does not accept these keys: bloomfile_check_keys() refuses them, or the filter
- * holds byte strings and the keys are text. keys->as_is accepts all keys, unless this version does
- * not know the filter's kind. If true, `why` begins with "holds". */
+/* Returns true if the filter does not accept these keys: bloomfile_check_keys() refuses them, or
+ * the filter holds byte strings and the keys are text. Then `why` has the reason, which begins with
+ * "holds". keys->as_is accepts all keys, unless the filter's kind is unknown to this version. */
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of keys that would be lost when a filter is replaced. */
+ * Detecting keys that would be lost when a filter is replaced. */
 #include "filters/lost_keys.h"
 #include "cli/cli.h"
 #include "filters/destination.h"
@@ -107,7 +107,7 @@ static struct match match_cells(const bloomfile_filter *f, bool counts,
     return m;
 }
 
-/* The same for `f` after folding. */
+/* match of `f` after folding by a factor. */
 static struct match match_folded(const bloomfile_filter *f, uint64_t factor, bool counts,
                                  const bloomfile_filter *part)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of keys that would be lost when a filter made from another one replaces an existing
- * file: --force does not allow that, --discard does. */
+ * Detecting keys that would be lost when a derived filter replaces an existing file: --force does
+ * not allow that, --discard does. */
 #ifndef TOOLS_FILTERS_LOST_KEYS_H
 #define TOOLS_FILTERS_LOST_KEYS_H
 

@@ -31,7 +31,8 @@ void message_check_name(const char *path);
 _Noreturn void message_cannot_open(const char *path, const struct bloomfile_open_report *report);
 _Noreturn void message_cannot_create(const char *path, int error);
 
-/* The same if another process removed or replaced the file that was to be replaced. */
+/* Ends the program with the message that another process removed or replaced the file that was to
+ * be replaced. */
 _Noreturn void message_replaced(const char *path);
 
 /* Ends the program if the filter is a series, which cannot become a single filter. `attempt` is the

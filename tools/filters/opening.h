@@ -15,10 +15,10 @@ enum opening_use {
 int opening_from(bloomfile_filter **f, struct bloomfile_source from, unsigned flags,
                  enum opening_use use, struct bloomfile_open_report *report);
 
-/* The same for a path, with OPENING_ANY and no report. */
+/* opening_from() for a path, with OPENING_ANY and no report. */
 int opening_any(bloomfile_filter **f, const char *path, unsigned flags);
 
-/* The same, but ends the program with a message if the filter cannot be opened. */
+/* Opens a path; ends the program with a message if that fails. */
 bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_use use);
 
 #endif

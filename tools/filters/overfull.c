@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of filters over capacity, by how much the actual rate exceeds the target. */
+ * Detecting filters over capacity, by the ratio of the actual rate to the target. */
 #include "filters/overfull.h"
 
 #include <bloomfile_inspect.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Detection of filters over capacity while keys are added.
+ * Detecting filters over capacity while keys are added.
  */
 #ifndef TOOLS_FILTERS_OVERFULL_H
 #define TOOLS_FILTERS_OVERFULL_H
 
 #include <bloomfile.h>
 
-/* ---- The number of keys in a filter. The filter's own count is exact as long as it had one
- * writer at a time and no writer was killed. Otherwise the number is estimated from the bits from
- * time to time. */
+/* ---- The number of keys in a filter. The filter's own count is exact if it never had two writers
+ * at a time and no writer was killed. Otherwise the number is estimated from the bits now and
+ * then. */
 
 /* The last estimate. Initialize it with zeros for a filter that was just opened. */
 struct key_count {

@@ -59,7 +59,8 @@ struct params_metadata {
 
 #define PARAMS_OVERFULL "accept a filter over capacity (expected rate above twice the target)"
 
-/* What -q still prints: tools that read keys or several filters also have warnings that matter. */
+/* Help of -q. Tools that read keys or several filters also have warnings that -q must not
+ * suppress. */
 #define PARAMS_QUIET_KEYS   "print only errors and warnings about keys"
 #define PARAMS_QUIET_ERRORS "print only errors"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of two names for the same file: by device and inode, or by path if it does
- * not exist yet. */
+ * Detecting two names for the same file: by device and inode or, if it does not exist yet, by
+ * path. */
 #include "filters/same_file.h"
 #include "cli/cli.h"
 #include "filters/series.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of two names for the same file: an input of a tool must not be its output, and two
- * outputs must be two files. Names are as on the command line: "-" is standard input as an
+ * Detecting two names for the same file: an input of a tool must not be its output, and two outputs
+ * must be two files. Names are as on the command line: "-" is standard input as an
  * input, and standard output as an output. Only regular files count: a terminal, a pipe or
  * /dev/null may be both. */
 #ifndef TOOLS_FILTERS_SAME_FILE_H
@@ -11,8 +11,8 @@
 /* Whether writing `output` changes or replaces the file that `input` is read from. */
 bool same_file_is(const char *output, const char *input);
 
-/* The same for a filter. If it is a live series, all its files count, and so do the names of layers
- * that do not exist yet. */
+/* same_file_is() for a filter. If it is a live series, compares all its files, including the names
+ * of layers that do not exist yet. */
 bool same_file_is_filter(const char *output, const char *filter);
 
 /* Ends the program if an input is also the output (count 0: standard input). Call it before

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Series of files (NAME, NAME.1, NAME.2 and so on): why the library could not open one, in words,
- * and which names belong to one. */
+ * Series of files (NAME, NAME.1, NAME.2 and so on): explaining why a series cannot be opened, and
+ * finding the names that belong to a series. */
 #ifndef TOOLS_FILTERS_SERIES_H
 #define TOOLS_FILTERS_SERIES_H
 
@@ -18,7 +18,7 @@ enum {
 bool series_explain(const char *path, const struct bloomfile_open_report *report,
                     char text[SERIES_TEXT]);
 
-/* The same for an error that came after opening, when a layer could not be opened or created. */
+/* series_explain() for an error after opening, when a layer could not be opened or created. */
 bool series_explain_later(const char *path, const bloomfile_filter *f, int error,
                           char text[SERIES_TEXT]);
 

@@ -88,7 +88,7 @@ static int check_is_filter(const char *path)
     return error;
 }
 
-/* The same for a patch. */
+/* check_is_filter() for a patch. */
 static int check_is_patch(const char *path)
 {
     uint8_t start[HEADER_LEAST];

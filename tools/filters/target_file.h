@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The file that a tool is about to create, and detection of programs that add to a live filter. */
+ * Checking the file that a tool is about to create; detecting programs that add to a live
+ * filter. */
 #ifndef TOOLS_FILTERS_TARGET_FILE_H
 #define TOOLS_FILTERS_TARGET_FILE_H
 
@@ -15,19 +16,20 @@ void target_check(const char *path, bool force);
  * call it again after long work. */
 void target_check_old(const char *path);
 
-/* The same for a patch (bfdelta). */
+/* target_check() and target_check_old() for a patch (bfdelta). */
 void target_check_patch(const char *path, bool force);
 void target_check_old_patch(const char *path);
 
 /* Whether the file has keys. A filter that cannot be opened counts as having keys. */
 bool target_has_keys(const char *path);
 
-/* ---- Detection of programs that are adding to a live filter. */
+/* ---- Detecting programs that are adding to a live filter. */
 
 /* Whether another program has the file of this descriptor open for adding, or is sealing it. */
 bool writers_have(int fd);
 
-/* The same for a path. Returns false if the file cannot be opened or its lock cannot be queried. */
+/* writers_have() for a path. Returns false if the file cannot be opened or its lock cannot be
+ * queried. */
 bool writers_have_file(const char *path);
 
 #endif

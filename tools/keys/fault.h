@@ -14,7 +14,7 @@ enum fault_kind {
     FAULT_NO_FIELD,   /* field `number` is missing */
     FAULT_QUOTE,      /* CSV: a closing quote is not followed by a delimiter */
     FAULT_OPEN_QUOTE, /* CSV: a quote is never closed */
-    FAULT_NO_VALUE,   /* JSON: no text at the path; `number` says why */
+    FAULT_NO_VALUE,   /* JSON: no text at the path; `number` is the reason */
     FAULT_JSON,       /* JSON: the line is not valid; `number` is the error */
     FAULT_BLANK,      /* JSON: the line is blank, and blank lines are ignored */
     FAULT_MEMORY,     /* not enough memory for the record */

@@ -26,8 +26,8 @@ struct share {
     int error;
 };
 
-/* Keeps the fault of the earliest piece. All pieces before it have been read, so any earlier fault
- * will still be noted. */
+/* Keeps the fault of the earliest piece. All earlier pieces were already read, so an earlier fault
+ * will still be recorded. */
 static void note_fault(struct feed *f, const struct keys_piece *piece, const struct split *split)
 {
     if (!split_is_broken(split) || (f->fault != NULL && f->broken_piece < piece->number))

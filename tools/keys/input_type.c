@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Detection of inputs that do not look like keys: magic numbers, UTF-16, carriage returns at all
- * line ends, and NUL bytes. */
+ * Detecting inputs that do not look like keys: magic numbers, UTF-16, carriage returns at all line
+ * ends, and NUL bytes. */
 #include "keys/input_type.h"
 
 #include <fcntl.h>
@@ -342,8 +342,8 @@ const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size
                                              : NULL;
 }
 
-/* ---- Detection of a wrong field delimiter, by the usual delimiters of tables and the first byte
- * of each field. */
+/* ---- Detecting a wrong field delimiter, by the usual delimiters of tables and the first byte of
+ * each field. */
 
 static bool has_another(const uint8_t *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Detection of inputs that do not look like keys. */
+ * Detecting inputs that do not look like keys. */
 #ifndef TOOLS_KEYS_INPUT_TYPE_H
 #define TOOLS_KEYS_INPUT_TYPE_H
 
@@ -51,7 +51,7 @@ bool input_type_describe_file(const char *path, struct input_type_text *text);
  * file, or all. */
 const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size);
 
-/* ---- Detection of a wrong field delimiter. */
+/* ---- Detecting a wrong field delimiter. */
 
 /* Examines the first lines of an input. Warns if no line has the delimiter, some have another
  * likely delimiter, and the lines would still give keys. Warns if quotes become part of keys. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options for splitting inputs into keys: at line ends, unless an option says otherwise. */
+ * Options for splitting inputs into keys; the default is at line ends. */
 #ifndef TOOLS_KEYS_KEYS_OPTIONS_H
 #define TOOLS_KEYS_KEYS_OPTIONS_H
 
@@ -93,7 +93,8 @@ static inline void keys_options_check(struct keys_options *options)
     options->crlf = options->crlf || options->fields.csv;
 }
 
-/* The same options for a file that lists whole keys. An error in it ends the program. */
+/* Returns these options for a file that lists whole keys. An error in that file ends the
+ * program. */
 static inline struct keys_options keys_options_of_list(const struct keys_options *options)
 {
     struct keys_options list = *options;
@@ -103,7 +104,8 @@ static inline struct keys_options keys_options_of_list(const struct keys_options
     return list;
 }
 
-/* NULL: keys are not converted, which includes binary integers. */
+/* Returns the form of the keys; NULL if they are not converted. Binary integers are not
+ * converted. */
 static inline const struct key_form *keys_options_form(const struct keys_options *options)
 {
     const struct key_form *f = &options->key_form;

@@ -27,7 +27,7 @@ struct course {
     size_t most;          /* maximum number of batches in progress */
     pthread_mutex_t lock; /* protects the members below */
     pthread_cond_t changed;
-    struct leg *legs, *unused; /* a stack: the last one used is still in the cache */
+    struct leg *legs, *unused; /* a stack: the last leg used is still in the cache */
     struct leg **ring;         /* the batches from `finished` to `taken` */
     uint64_t taken, finished;  /* numbers of batches */
     bool reading, finishing, at_end, halted;

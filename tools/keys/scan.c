@@ -163,7 +163,7 @@ size_t scan_pick_sse2(const uint8_t *at, const uint8_t *end, const uint8_t *limi
 
 #ifdef __x86_64__
 
-/* The same without a loop: PDEP moves the bit 1 << below to the set bit of that number. */
+/* bit_by_clearing() without a loop: PDEP moves bit number `below` to the place of that set bit. */
 PDEP ALWAYS_INLINE unsigned bit_by_deposit(uint64_t bits, uint32_t below)
 {
     return (unsigned)__builtin_ctzll(_pdep_u64(UINT64_C(1) << below, bits));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The bytes of one input after another: read(), after poll() if a signal may interrupt it. */
+ * Reading the bytes of the inputs in turn: read(), after poll() if a signal may interrupt it. */
 #include "keys/source.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The bytes of one input after another: files or standard input, unchanged or decompressed. */
+ * Reading the bytes of the inputs in turn: files or standard input, unchanged or decompressed. */
 #ifndef TOOLS_KEYS_SOURCE_H
 #define TOOLS_KEYS_SOURCE_H
 
@@ -14,8 +14,8 @@ struct unpack;
 /* The name for messages: "standard input" for "-". */
 const char *source_name(const char *path);
 
-/* Examines an input before any is read. Returns 0, or the error that reading it would cause. Sets
- * *size to its remaining bytes, 0 if unknown. */
+/* Examines an input before the first is read. Returns 0, or the error that reading it would return.
+ * Sets *size to the number of its remaining bytes, 0 if unknown. */
 int source_survey(const char *path, uint64_t *size);
 
 /* Initialize it with zeros, except the first two members. */
@@ -33,9 +33,9 @@ struct source {
 int source_open(struct source *s, const char *path);
 
 /* Like read(2). Also returns -1 after an interrupt_signal, or if compressed data is damaged. At the
- * end it returns -1 if the file shrank or was overwritten, because keys may have been missed. Then
- * *reason is set. A file that was overwritten and is now longer is not detected: it looks like a
- * file that has grown. */
+ * end it returns -1, and sets *reason, if the file shrank or was overwritten, because keys may be
+ * missing. A file that was overwritten and is now longer is not detected: it looks like a file that
+ * has grown. */
 ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **reason);
 
 void source_close(struct source *s);

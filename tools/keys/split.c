@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Splitting of keys at line ends and delimiters, without copying. */
+ * Splitting a buffer into keys at line ends and delimiters, without copying. */
 #include "keys/split.h"
 
 #include <string.h>

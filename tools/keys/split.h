@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Splitting of a buffer into keys. */
+ * Splitting a buffer into keys. */
 #ifndef TOOLS_KEYS_SPLIT_H
 #define TOOLS_KEYS_SPLIT_H
 
@@ -27,7 +27,7 @@ struct split {
 /* Stores up to `max` of the next keys in keys[0 ..]. Returns their number, 0 at the end. */
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max);
 
-/* The same, and stores their records, with end bytes, in lines[0 ..]. */
+/* Like split_next(), and also stores their records, with end bytes, in lines[0 ..]. */
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max);
 
@@ -46,8 +46,8 @@ static inline bool split_makes_keys(const struct split *s)
 size_t split_count(const struct split *s, const uint8_t *bytes, size_t size);
 
 /* Returns how many bytes at the start of bytes[0 .. size) are whole keys, each with its end
- * byte. Returns 0 also if the last of them ends in the first `seen` bytes, which the caller
- * knows already. */
+ * byte. Returns 0 also if the last of them ends in the first `seen` bytes, which the caller has
+ * already counted. */
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen);
 
 static inline bool split_is_broken(const struct split *s)

@@ -34,8 +34,8 @@ static bool is_filter(const char *path)
     return error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
 }
 
-/* Whether the file is an SVG image, or empty. --force does not replace other files: a name may have
- * been given in place of the image's. */
+/* Whether the file is an SVG image, or empty. --force does not replace other files, because the
+ * user may have given the wrong name. */
 static bool is_image(const char *path)
 {
     char start[8];

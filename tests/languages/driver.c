@@ -359,7 +359,7 @@ static void answer_images(char **words, size_t count)
     for (const char *at = text; at < text + size;)
         at = answer_query(at);
     putchar('\n');
-    bloomfile_close(image); // its memory is gone
+    bloomfile_close(image); // also releases its memory
     image = NULL;
     free(text);
 }

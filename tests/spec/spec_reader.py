@@ -579,7 +579,7 @@ def check_alike(out, headers):
 
 
 def count_of_union(sources):
-    """n and flags; the text does not say how to estimate n."""
+    """n and flags; the specification does not define how n is estimated."""
     counts = [(source.record["n"], source.record["flags"] & N_ESTIMATED) for source in sources]
     having = [count for count in counts if count != (0, 0)]
     flags = having[0][1] if len(having) == 1 else N_ESTIMATED if having else 0

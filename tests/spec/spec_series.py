@@ -374,7 +374,7 @@ def unpacked(bits):
 
 
 def size_for(layout, capacity, fpr):
-    """m and k; the text does not say how they match."""
+    """m and k; the specification does not define how they are compared."""
     k = max(1, min(64, ceil(-log2(fpr)) if fpr else 7))
     m = ceil(capacity * k / log(2) * (1.2 if layout == BLOCKED else 1))
     return (-(-m // 512) * 512 if layout == BLOCKED else m), k

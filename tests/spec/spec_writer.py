@@ -78,7 +78,7 @@ class LiveImage(Image):
     """An image that may be live, and may then be changing."""
 
     def __init__(self, data, path, accept_unclean=False, to_complete=False, abandoned=None):
-        """`abandoned` returns whether the process that began the sync in this record is gone."""
+        """`abandoned` returns whether the process that began the sync in this record has died."""
         self.to_complete, self.poisoned = to_complete, False
         super().__init__(data, path, knows_applications=True)
         if not accept_unclean and not self.is_clean():
@@ -460,7 +460,7 @@ def counts_lost_before(image, boot, alone):
 
 
 def estimate(header, ones):
-    """The most likely number of keys; the text does not say how to find it."""
+    """The most likely number of keys; the specification does not define how it is computed."""
     m, k = header["m"], header["k"]
     return round(-m / k * log1p(-min(ones, m - 0.5) / m))
 

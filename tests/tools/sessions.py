@@ -34,7 +34,7 @@ def pattern(printed):
 
 
 def run(command, folder, *more_path):
-    """What the command prints to standard output and standard error."""
+    """Returns the standard output and the standard error of the command."""
     path = os.pathsep.join([*map(str, more_path), *PATH, os.environ["PATH"]])
     return subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "LC_ALL": "C", "PATH": path},
                           timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True).stdout

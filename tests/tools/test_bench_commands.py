@@ -67,7 +67,7 @@ class CommandsTest(unittest.TestCase):
         self.assertIn("name another folder", done.stderr)
 
     def test_killed_benchmark_leaves_no_files(self):
-        """Whatever the signal, no files may remain."""
+        """No signal may leave files behind."""
         for number in signal.SIGTERM, signal.SIGKILL:
             process = subprocess.Popen([COMMANDS, "common", "-n", "2000000", self.folder],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -35,7 +35,7 @@ class EngineTest(ToolTest):
         return [{name.strip(): cell.strip() for name, cell in zip(names, row)} for row in rows]
 
     def check_stopped(self, files):
-        """Whatever the signal, no files may remain. A folder may outlive its program for a moment."""
+        """No signal may leave files behind. A folder may exist for a moment after its program has ended."""
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
             process = self.start(self.program, ".")
             self.until(lambda: list(self.folder.glob(f"{self.program}.*/{files}")), process)

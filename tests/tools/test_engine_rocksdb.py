@@ -178,7 +178,7 @@ class Filters(Shipped):
 
 
 class Ribbons(Filters):
-    """The same tests with the ribbon layout, whose filters are a third smaller."""
+    """The tests above with the ribbon layout, whose filters are a third smaller."""
 
     OPTIONS = ["-l", "ribbon"]
 

@@ -75,7 +75,7 @@ class Output(ToolTest):
             self.assertIn(words[0].encode(), self.read(words[1]))
 
     def test_output_that_is_one_of_several_filters_is_refused(self):
-        """Nothing is printed about the filters before it either."""
+        """The filters before it are not reported either."""
         self.create("-q", stdin=lines(*KEYS), name="other")
         for words in ["filter", "other"], ["--report", "-", "filter", "other"]:
             self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))

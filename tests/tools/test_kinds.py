@@ -302,7 +302,7 @@ class Kinds(ToolTest):
                 self.assertEqual(self.kind("made"), name)
         self.output("bfuniq", "-0", "--filter", "seen", "--generations", 2, "--every", 9)
         self.assertEqual(self.kind("seen"), "text")
-        self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # more than the field can hold
+        self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # the size does not fit in the field of the header
         self.assertEqual(self.kind("huge"), "bytes")
         self.assertIn("add --hex if the keys are hexadecimal, or --as-is", self.trouble("bfquery", "-c", "huge"))
         self.output("bfquery", "-c", "--as-is", "huge", status=1)

@@ -422,7 +422,7 @@ class Shrinking(ToolTest):
 
 
 class Damage(ToolTest):
-    """A filter of two pages. Whatever is damaged, every key in it must be found."""
+    """A filter of two pages. Every key must be found, wherever the damage is."""
 
     def setUp(self):
         super().setUp()

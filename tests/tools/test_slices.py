@@ -86,7 +86,7 @@ class Slices(ToolTest):
             self.create("--slice", f"{i}/7", "-n", 10, "-m", 64 * 8 * 4096, "-k", 6, f"few {i}", stdin=lines(*KEYS[:10]))
 
     def test_slices_built_from_parts_of_the_keys_are_refused(self):
-        """Whatever -n is, each slice leaves out keys that were not read for any other slice."""
+        """With any -n, each slice leaves out keys that were not read for any other slice."""
         parts = [f"part {i}" for i in range(4)]
         for capacity in len(KEYS), len(KEYS) // 8:
             for i, part in enumerate(parts):

@@ -188,7 +188,7 @@ class Uniq(UniqTest):
             self.check_same("--generations", 3, "--every", COUNT // 10, *words)
 
     def test_files_do_not_depend_on_threads(self):
-        """The second run knows the lines of the first. The files are the same except for their tags."""
+        """The second run has the lines of the first in its filter. The files are the same except for their tags."""
         half = self.data.index(b"\n", len(self.data) // 2) + 1
         for i, words in enumerate((["-n", COUNT], ["--generations", 3, "--every", COUNT // 10])):
             outs = []

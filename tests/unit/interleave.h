@@ -11,7 +11,7 @@
 /* Calls run(), and act() just before the nth of those calls. Asserts that act() ran. */
 int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void));
 
-/* The same on a system with these limits. */
+/* Like with_others(), on a system with these limits. */
 int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
                     void (*act)(void));
 
@@ -23,7 +23,7 @@ void stopped_at_any_call(int (*run)(void), void (*made)(void));
 /* Writes to a file that other processes may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);
 
-/* The same for a field of a record, with a correct checksum. */
+/* Changes a field of a record. The checksum is made correct. */
 void change_record(const char *path, unsigned slot, unsigned at, unsigned size, uint64_t value);
 
 /* Sets the state of both records to poisoned. */

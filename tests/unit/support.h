@@ -86,7 +86,7 @@ void assert_filter_of(const char *path, uint64_t keys);
 int open_from(bloomfile_filter **out, struct bloomfile_source from, unsigned flags);
 int open_any(bloomfile_filter **out, const char *path, unsigned flags);
 
-/* The same with an application's hash. */
+/* Opens a filter with the name of an application's hash. */
 int open_named(bloomfile_filter **out, struct bloomfile_source from, unsigned flags,
                uint32_t hash_id, uint64_t self_test);
 

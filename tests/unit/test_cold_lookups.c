@@ -189,7 +189,7 @@ TEST_WITH(each_cold_page_is_requested_once, make_cold_filter, leave_temp_dir)
     assert_in_range(requests_of_many(), 0, FEW / 3);
 }
 
-/* The library does not know the origin of the caller's memory, so it requests nothing. */
+/* The caller's memory may be a mapping of anything, so the library requests no pages of it. */
 TEST_WITH(image_mapped_by_the_caller_gets_no_requests, make_cold_filter, leave_temp_dir)
 {
     int fd = open("filter", O_RDONLY | O_CLOEXEC);

@@ -34,7 +34,7 @@ enum {
     LIVE = ROWS(recipes) - 1
 };
 
-/* As if a disk returned another page than was written. */
+/* Zeroes a page, as if the disk returned a page other than the one that was written. */
 static void zero_page(const char *path, uint64_t page)
 {
     static const uint8_t zeros[PAGE];
@@ -372,8 +372,7 @@ TEST_IN_DIR(zeroed_page_is_not_sealed_even_if_a_killed_writer_added_keys)
             assert_error(seal_it_to(f), detected ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             unlink("copy");
-            f = opened("filter",
-                       BLOOMFILE_OPEN_WRITE); /* and the library knows that counts are missing */
+            f = opened("filter", BLOOMFILE_OPEN_WRITE); /* records that counts are missing */
             assert_error(bloomfile_finish(f), 0);
             bloomfile_close(f);
             f = opened("filter", 0);

@@ -236,7 +236,7 @@ TEST(parts_end_where_the_specification_requires)
         uint64_t parts;
     } rows[] = {
         { 1, 32767, 1, 1 },   { 1, 32768, 1, 2 },   /* after this many cells */
-        { 1023, 1, 1050, 1 }, { 1024, 1, 1050, 2 }, /* or after changes in this many pages */
+        { 1023, 1, 1050, 1 }, { 1024, 1, 1050, 2 }, /* or after 1024 changed pages */
         { 1000, 2, 1020, 1 }, { 1000, 2, 1050, 2 },
     };
     const struct bytes none = image_with_ones(0, 0, 0);

@@ -456,8 +456,8 @@ TEST(invalid_destination_is_refused)
     assert_int_equal(access("made", F_OK), -1);
 }
 
-/* As a number in the upper half of the flags, it was taken for descriptor 3, and the output
- * would go there. */
+/* Such a number, passed in the upper half of the flags, was taken for descriptor 3, and the output
+ * went there. */
 TEST(descriptors_above_65534_are_not_truncated)
 {
     enum {

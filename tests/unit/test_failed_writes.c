@@ -574,7 +574,7 @@ ON_NEW_FILTER(reader_detects_a_failed_sync_whose_poison_was_not_written)
 static void fail_to_sync_beside(enum fault_call call);
 static const struct faults beside = { .at_each_call = fail_to_sync_beside };
 
-/* As if in another thread; and the poison cannot be written. */
+/* Syncs as another thread could; the poison cannot be written. */
 static void fail_to_sync_beside(enum fault_call call)
 {
     if (call != ON_pwrite64 || has_mark())
@@ -679,7 +679,7 @@ static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile_
 static bloomfile_filter *shared_writer;
 static int answers[2];
 
-/* As another thread may fork at any time. The child adds a key after its parent is dead. */
+/* Forks as another thread could at any time. The child adds a key after its parent has died. */
 static void fork_at_last_call(enum fault_call call)
 {
     if (call == ON_unlock || call == ON_open64 || --calls_left > 0)

@@ -186,7 +186,7 @@ ON_NEW_FILTER(writer_that_cannot_stat_its_path_detects_an_unlinked_file)
     bloomfile_close(reader);
 }
 
-/* As if cp restored a backup. The writer must not poison the file that is there now. */
+/* cp restores a backup over the open file. The writer must not poison the restored file. */
 ON_NEW_FILTER(older_copy_written_over_a_writer_s_file_is_reported_as_changed)
 {
     bloomfile_close(writer);

@@ -92,7 +92,7 @@ def without_additions(old, new, folder):
 
 
 def breaks(old, new, folder):
-    """What abidiff reports of changes that are not additions; '' if there are none."""
+    """Returns the changes that abidiff reports and that are not additions; '' if there are none."""
     first = re.search(r"version='(BLOOMFILE_[\d.]+)'", old.read_text(encoding="utf-8")).group(1)
     kept = without_additions(old, new, folder)
     symbols = [set(re.findall(rf"elf-symbol name='(\w+)' version='{re.escape(first)}'", path.read_text(encoding="utf-8")))
@@ -266,7 +266,7 @@ class Mixed(InFolder):
         self.run_with("grown", program, "grown")
 
     def test_new_program_works_with_old_library(self):
-        """What the library does not know is refused, not ignored."""
+        """Flags and members that the library does not know are refused, not ignored."""
         program = self.program("grown", ROOT / "tests" / "unit" / "later.c")
         self.run_with("grown", program, "grown")
         self.run_with("old", program, "old")

@@ -285,7 +285,7 @@ ALONE(file_sealed_during_open_is_opened_as_sealed)
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
 }
 
-/* As a writer leaves it in the record in force when it is killed during a sync. */
+/* Sets the mark, as a writer that is killed during a sync leaves it in the record in force. */
 static void mark_sync_begun(void)
 {
     uint8_t id[BOOT_ID_SIZE];

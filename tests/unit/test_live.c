@@ -262,7 +262,7 @@ TEST_IN_DIR(a_filter_larger_than_all_memory_is_refused)
     assert_null(f);
 }
 
-/* As malloc() would, although the memory is never touched. */
+/* malloc() refuses such a size as well, although the memory is never touched. */
 TEST_IN_DIR(filter_larger_than_the_kernel_would_map_is_refused)
 {
     bloomfile_filter *f;

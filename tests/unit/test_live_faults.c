@@ -171,7 +171,7 @@ static const char *flaw_of_handle(bloomfile_filter *f, enum outcome outcome)
     return flaw != NULL ? flaw : flaw_of_rescued(f);
 }
 
-/* The sync succeeded, but no record can say that it ended. */
+/* The sync succeeded, but no record without the mark could be written. */
 static bool leaves_the_mark(const struct operation *op, const struct faults *faults)
 {
     if (faults->call == ON_fcntl64)

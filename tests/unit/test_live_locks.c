@@ -57,7 +57,7 @@ static int where_forks_cannot_be_watched(void)
     return !right;
 }
 
-/* Otherwise a child would inherit a descriptor that it does not know. */
+/* Otherwise a child would inherit a descriptor that is not in the library's list. */
 TEST_IN_DIR(without_fork_detection_a_sync_opens_no_file)
 {
     pid_t child = fork();
@@ -97,7 +97,7 @@ static void assert_seen(int writers, int records, int first, int last)
     }
 }
 
-/* The same for bytes 0, 1 and 3; no other byte may be held. */
+/* Checks the holders of bytes 0, 1 and 3; no other byte may be held. */
 static void assert_seen_syncing(int writers, int records, int syncs)
 {
     assert_int_equal(seen.type[SYNCS], syncs);
@@ -632,7 +632,7 @@ static void fork_while_it_syncs(enum fault_call call)
     }
 }
 
-/* A signal handler may fork like this. The child does not know the state of its parent's sync. */
+/* A signal handler may fork like this. The child has no state of its parent's sync. */
 ON_NEW_FILTER(child_forked_during_a_sync_can_sync_and_fork)
 {
     inherited = opened("filter", BLOOMFILE_OPEN_WRITE);
@@ -775,7 +775,8 @@ static void wait_for_a_fork(enum fault_call call)
     fork_waited = falls_asleep(state_of(getpid(), getpid()), &has_forked);
 }
 
-/* Otherwise a child could inherit a descriptor that it does not know, and keep its locks. */
+/* Otherwise a child could inherit a descriptor that is not in the library's list, and keep its
+ * locks. */
 ON_NEW_FILTER(fork_waits_until_a_new_descriptor_is_recorded)
 {
     static int (*const run)(void) = sync_it;

@@ -263,7 +263,7 @@ ON_NEW_FILTER(both_records_damaged_are_refused)
     free(bytes.data);
 }
 
-/* A writer knows the sequence of its own record without reading it again. */
+/* A writer remembers the sequence of its own record, and need not read it again. */
 ON_NEW_FILTER(record_older_than_the_writer_s_own_is_reported_as_a_change)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);

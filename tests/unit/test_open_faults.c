@@ -246,7 +246,7 @@ TEST(read_only_live_file_on_overlayfs_is_refused)
 
 static int seen_below; /* the descriptor of the file in the lower layer */
 
-/* As overlayfs does when a file of the lower layer is opened for writing. */
+/* Replaces the file, as overlayfs does when a file of the lower layer is opened for writing. */
 static void copy_up(enum fault_call call)
 {
     if (call != ON_open64 || fault_calls(call) != 1)

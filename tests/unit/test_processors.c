@@ -10,7 +10,7 @@
 
 #ifdef __x86_64__
 
-/* As in libgcc and compiler-rt, for __builtin_cpu_supports(). */
+/* The variable of libgcc and compiler-rt that __builtin_cpu_supports() reads. */
 extern struct {
     unsigned vendor, type, subtype, features[1];
 } __cpu_model __attribute__((visibility("hidden")));

@@ -116,7 +116,7 @@ static void assert_live_and_can_be_sealed(bool unclean)
     assert_int_equal(info_of_file("filter").keys_estimated, 1);
 }
 
-/* The other record still says live. */
+/* The state of the other record is still live. */
 static void assert_sealed_and_can_be_completed(void)
 {
     bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_VERIFY_FULL);

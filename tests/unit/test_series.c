@@ -240,7 +240,7 @@ TEST_IN_DIR(key_is_new_only_if_every_layer_lacks_it)
     finish(f);
 }
 
-/* S8. The layer that it knows as the newest still has room. */
+/* S8. The layer that the reader has opened as the newest still has room. */
 TEST_IN_DIR(key_that_another_writer_added_to_a_newer_layer_is_not_new)
 {
     bloomfile_filter *f = create("two", BLOOMFILE_SERIES_GROW),
@@ -835,7 +835,7 @@ TEST_IN_DIR(new_layers_have_the_permissions_of_the_first)
     finish(f);
 }
 
-/* As if its creator was killed between the two steps. */
+/* Its creator was killed between the two steps. */
 TEST_IN_DIR(empty_layer_whose_mark_is_missing_belongs_to_the_series)
 {
     bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
@@ -1069,7 +1069,7 @@ static void assert_sealed_series(bloomfile_filter *f)
     bloomfile_close(f);
 }
 
-/* As soon as the count of one layer is. */
+/* The sum is an estimate as soon as the count of any layer is. */
 TEST_IN_DIR(the_number_of_keys_of_a_series_is_estimated)
 {
     struct bytes image = sealed_series();
@@ -1284,7 +1284,7 @@ TEST_IN_DIR(keys_of_another_writer_count_towards_the_capacity_of_a_layer)
     }
 }
 
-/* As the sample shows. */
+/* The writers estimate the number of keys from a sample of the bits. */
 TEST_IN_DIR(two_writers_fill_each_layer_almost_completely)
 {
     enum {

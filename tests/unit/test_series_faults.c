@@ -215,7 +215,7 @@ static const struct operation {
     { "rescue", rescue, FILES },
 };
 
-/* The series has three layers; the reader knows the first. */
+/* The series has three layers; the reader has opened only the first. */
 static void begin(void)
 {
     writer = create(in_files ? "series" : NULL, kind);

@@ -542,7 +542,7 @@ TEST_IN_DIR(no_third_layer_is_made_after_the_first_layer_turns_bad)
 
 /* ---- opening */
 
-/* By an absolute path, so that stat() is called only for files. */
+/* Opens the series by an absolute path, so that stat() is called only for files. */
 static int open_to_write(void)
 {
     bloomfile_filter *f;
@@ -580,8 +580,8 @@ TEST_IN_DIR(older_layer_damaged_during_open_is_refused)
     end();
 }
 
-/* As if the creator of the second layer was killed before it set the mark; no writer adds to a
- * layer without it. */
+/* Clears the mark, as if the creator of the second layer was killed before it set it; no writer
+ * adds to a layer without it. */
 static void clear_mark(const char *path)
 {
     struct bytes second = read_file("series.1");
@@ -618,7 +618,7 @@ static int open_without_mark(struct faults faults)
     faults_end();
     assert_true(error != 0 || first_has_mark());
     bloomfile_filter *f = opened("series", 0);
-    assert_true(has_numbers(f, ABSENT, at - 1)); /* the key of the second layer is gone */
+    assert_true(has_numbers(f, ABSENT, at - 1)); /* the key of the second layer is lost */
     bloomfile_close(f);
     assert_error(open_to_write(), 0);
     end();

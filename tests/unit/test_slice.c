@@ -938,7 +938,7 @@ TEST_IN_DIR(each_slice_rule_is_checked)
         assert_verdict("word", image, words[i].error, words[i].field, words[i].at);
         put32(image.data + words[i].at, kept);
     }
-    /* A slice is never live, whatever its records say. */
+    /* A slice is never live, even if its records have the state live. */
     reseal_header(image.data);
     for (unsigned slot = 0; slot < 2; slot++) {
         put64(record_at(image.data, slot) + RECORD_AT_sequence, 5);

@@ -348,7 +348,7 @@ ON_NEW_FILTER(batch_of_the_only_writer_runs_as_one_turn)
     const unsigned exact = BLOOMFILE_OPEN_ADD_EXACT, over = BLOOMFILE_OPEN_OVER_CAPACITY;
     for (unsigned i = 0; i < 2; i++) {
         bloomfile_filter *f = opened("filter", TURNS | over | (i == 1 ? exact : 0));
-        assert_false(takes_a_turn(f, 100)); /* the library does not know its disk */
+        assert_false(takes_a_turn(f, 100)); /* it is not yet known whether its disk is fast */
         assert_takes_turns(f, 100);
         assert_takes_turns(f, ROWS(batch));
         assert_false(takes_a_turn(f, 10));

@@ -38,7 +38,7 @@ TEST(version_matches_the_library)
     assert_string_equal(bloomfile_version(), BLOOMFILE_VERSION_STRING);
 }
 
-/* For each struct: used before, then assigned. */
+/* The bytes of each struct: used by the first version, then assigned. */
 #define ASSIGNED(type, init)                                                                       \
     do {                                                                                           \
         const struct type zero = { .struct_size = sizeof zero };                                   \

@@ -366,7 +366,7 @@ static int fold(struct copying *c)
     return 0;
 }
 
-/* With an older copy, whose keys it all has. */
+/* Merges with an older copy, all of whose keys are in the filter. */
 static int merge(struct copying *c)
 {
     bloomfile_filter *older;

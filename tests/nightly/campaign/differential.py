@@ -302,7 +302,7 @@ def golden_keys():
 
 
 def keys_present(inputs):
-    """For each input, digests that it answers with maybe, and whether they are certain to be in it."""
+    """Returns, for each input, digests that it answers with maybe, and whether they are certainly in it."""
     chance, present = random.Random(1), {}
     keys, others = golden_keys()
     others += [chance.getrandbits(64) for _ in range(500)]

@@ -289,7 +289,7 @@ MEANS = (
     (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file also fails
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),
-    ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page is gone
+    ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page was removed
     ("lseek", None, "overwritten|removed or replaced"),                    # an unknown size counts as a changed size
     ("openat", "EBUSY", "it is being sealed"),
     ("msync", None, "poisoned"),
@@ -315,7 +315,7 @@ class ErrnoJudge(Judge):
         if status is None or status < 0 or status > 128:
             self.fail(f"it was ended by a signal ({status}): {self.said}")
         if not self.said.strip() and self.point.call == "write":
-            return  # the message could not be written, or its reader is gone
+            return  # the message could not be written, or its reader has exited
         if not self.said.strip():
             self.fail(f"it ended with {status} and no message")
         if not self.names_the_cause():

@@ -29,7 +29,7 @@ OF_A_SIGNAL = 128  # a shell's status for signal N is this plus N
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
 IN_UML = str(SOURCE_ROOT / "tests" / "nightly" / "campaign" / "in-uml")
 OLD_LINUX = BUILT / "tests" / "nightly" / "campaign" / "old-linux"
-# What cmocka and unittest print for skipped parts, and for a failed part with its messages.
+# The output of cmocka and unittest for skipped parts, and for a failed part with its messages.
 NOT_RUN = re.compile(rb"^\[  SKIPPED \] (\d+) test|^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
 FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[  FAILED  \] [^\n]*"
                          rb"|^(?:FAIL|ERROR): (?:(?!^={70}).)*", re.MULTILINE | re.DOTALL)

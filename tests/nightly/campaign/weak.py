@@ -66,7 +66,7 @@ class AddsOfTwo(Litmus):
 
 
 class AddOfWhatIsThere(Litmus):
-    """The same, if one thread finds its bits set by a third thread, and sets no bit."""
+    """The scenario above, but a thread finds its bits already set by a third thread."""
 
     initial = {"a": 0, "b": 0}
     weakened = ("order after the look", "order of the adder")

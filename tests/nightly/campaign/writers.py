@@ -418,7 +418,7 @@ class Judge:
         return absent, said
 
     def live(self, ended, others=()):
-        """The keys are present, or the file reports that it cannot know; the next writer continues."""
+        """The keys are present, or the file reports that they may be lost; the next writer continues."""
         scenario = self.scenario
         must = [f"{KEYS * number + 1 + i}" for number in scenario.must for i in range(KEYS)]
         if scenario.removes:  # each process removes its own

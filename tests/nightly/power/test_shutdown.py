@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A file system that shuts down between the rename of a file and the sync of its folder: test_shutdown.py ext4|xfs.
 
-The name is lost. XFS does not say so when the folder is synced, but no exit status may be 0 then."""
+The name is lost. XFS does not report that when the folder is synced, but no exit status may be 0 then."""
 
 import os
 import pathlib

@@ -49,7 +49,7 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
 
 
 def _check_polars(keys: Any) -> None:
-    """Refuses what Arrow would name by a letter, and what has no values yet."""
+    """Refuses columns of polars that are not keys, by names instead of letters of Arrow, and columns without values yet."""
     name = type(keys).__name__
     if name == "Expr":
         raise TypeError("an Expr of polars has no values yet: pass a Series, or call map_batches() on it")

@@ -8,7 +8,7 @@ from bloomfile import _core
 
 
 def _printable(path):
-    """The name of a file as text that every stream takes: bytes that are not UTF-8 as escapes, those of repr()."""
+    """Returns the name of a file as text that can be printed: bytes that are not UTF-8 are escaped, as by repr()."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which columns have keys, by the names of their types, and how to cast the others. KeyType.java has the same rules."""
+"""Types of columns that have keys, and how to cast columns of other types. KeyType.java has the same rules."""
 
 import re
 
@@ -21,7 +21,7 @@ _CASTS = (
     (r".*", "CAST(key AS STRING)"),
 )
 
-# What makes a column of this kind fit a filter of that kind.
+# The cast that makes a column of one kind fit a filter of another kind.
 _FITS = {
     "integers": {"text": "CAST(key AS BIGINT)"},
     "text": {"integers": "CAST(key AS STRING)"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a build returns or raises."""
+"""The report of a build, and its exceptions."""
 
 from dataclasses import dataclass
 

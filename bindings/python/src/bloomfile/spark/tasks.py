@@ -76,7 +76,7 @@ def _make(number, chunks, folder, params, slices):
 
 @contextlib.contextmanager
 def _local(folder):
-    """The folder itself, or a temporary one if it is at a URL."""
+    """The folder itself or, if it is at a URL, a temporary folder."""
     if place(folder)[1] is not None:
         with tempfile.TemporaryDirectory() as here:
             yield here
@@ -170,7 +170,7 @@ def publish(path, folder, files, params, slices, replace):
 
 
 def _join(path, files, replace):
-    """A second attempt of this task finds the file of the first one."""
+    """A second attempt of this task finds the file of the first attempt."""
     def write(to, replace):
         if len(files) > 1:
             join(to, files, replace=replace)
@@ -188,7 +188,7 @@ def _join(path, files, replace):
 
 
 def remove(folder):
-    """Removes the slices. A task that has not noticed the end may still write one."""
+    """Removes the slices. A task that was not stopped in time may still write a slice."""
     storage = place(folder)[1]
     if storage is None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -129,7 +129,8 @@ def _attempt(column, params, wanted, folder, slices, digests):
 
 
 def _places(count):
-    """For each slice an integer that repartition() sends to a partition of its own: it takes Spark's hash modulo their number."""
+    """Returns an integer for each slice, chosen so that repartition() sends each to another partition: Spark takes the
+    hash modulo the number of partitions."""
     places, number = {}, 0
     while len(places) < count:
         places.setdefault(_spark_hash(number) % count, number)

@@ -47,11 +47,11 @@ class Place:
 
 
 class Identity:
-    """Stays the same if other lines of the file change."""
+    """Stays the same if other lines change, or the file gets another name. No two functions of lib/ have one name."""
 
     def __init__(self, file, function, source, name, nth):
         self.file, self.function, self.source, self.name, self.nth = file, function, source, name, nth
-        text = "\0".join((file, function, source, name, str(nth)))
+        text = "\0".join((function, source, name, str(nth)))
         self.id = hashlib.sha256(text.encode()).hexdigest()[:10]
         self.line = 0
 

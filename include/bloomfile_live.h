@@ -202,10 +202,10 @@ BLOOMFILE_API int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_dig
 
 /* Takes back one add of a key, in the counting layout. Call it only for adds that were made. A key
  * that is certainly absent is refused, and nothing changes. But a false positive looks like a key
- * that was added, and removing it may lose other keys. So do not repeat a removal that was cut off
- * by the death of its process or machine: it leaves only false positives. If an add was cut off,
- * repeat the add before you remove its key. A counter that has reached 15 stays at 15: its keys may
- * never go away, and are never lost.
+ * that was added, and removing it may lose other keys. So do not repeat a removal that was
+ * interrupted by the death of its process or machine: it leaves only false positives. If an add was
+ * interrupted, repeat the add before you remove its key. A counter that has reached 15 stays at 15:
+ * its keys are never lost, but may remain after their removal.
  *
  * Errors: BLOOMFILE_EABSENT (the key is certainly absent), _ENOTCOUNTING, an errno of fcntl(), and
  * those of bloomfile_add() except BLOOMFILE_EFULL. */

@@ -232,7 +232,8 @@ func (c *contents) test(digest uint64) bool {
 	return false
 }
 
-// testMapped survives a file that another program cuts. It keeps the mapping until it returns.
+// testMapped tolerates that another program truncates the file. It keeps the mapping until it
+// returns.
 func (c *contents) testMapped(digest uint64) (maybe bool) {
 	whole := false
 	old := debug.SetPanicOnFault(true)
@@ -259,8 +260,9 @@ func (c *contents) testMapped(digest uint64) (maybe bool) {
 	return maybe
 }
 
-// cut reports whether the mapped file became shorter. The kernel shows zeros up to the next page of memory, and faults
-// behind it. If the canary is there, the bytes before it are there; the bytes behind it are zeros anyway.
+// cut reports whether the mapped file was truncated. The kernel maps zeros up to the next page
+// boundary, and access after it faults. If the canary still has its value, the bytes before it
+// exist; the bytes after it are zeros anyway.
 func (c *contents) cut() bool {
 	if c.file.bytes[c.at] == c.canary {
 		return false
@@ -269,7 +271,7 @@ func (c *contents) cut() bool {
 	return true
 }
 
-// caught notes a fault in the mapped file. Other panics go on.
+// caught records a fault in the mapped file. Other panics are passed on.
 func (c *contents) caught(fault interface{}, old bool) {
 	debug.SetPanicOnFault(old)
 	if !c.file.faulted(fault) {
@@ -278,7 +280,7 @@ func (c *contents) caught(fault interface{}, old bool) {
 	c.fail(ErrChanged)
 }
 
-// guard runs work, and returns ErrChanged if the mapped file was cut.
+// guard runs work, and returns ErrChanged if the mapped file was truncated.
 func (c *contents) guard(work func() error) (err error) {
 	if c.file == nil {
 		return work()

@@ -14,7 +14,7 @@ import (
 func put32(b []byte, offset int, x uint32) { binary.LittleEndian.PutUint32(b[offset:], x) }
 func put64(b []byte, offset int, x uint64) { binary.LittleEndian.PutUint64(b[offset:], x) }
 
-// newImage returns the zero bytes of an image, after it has set the fields of h that follow from the others.
+// newImage sets the fields of h that follow from other fields, and returns an image of zeros.
 func newImage(h *header) ([]byte, error) {
 	h.bodySize = h.wantedBody()
 	return allocate(h.imageSize())

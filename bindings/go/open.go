@@ -100,7 +100,7 @@ func openMapped(file *os.File, path string, info os.FileInfo, o options) (*Filte
 		return nil, err
 	}
 	var f *Filter
-	guardian := &contents{file: m, sticky: &sticky{}} // the file may be cut while it is opened
+	guardian := &contents{file: m, sticky: &sticky{}} // the file may be truncated while it is opened
 	if err := guardian.guard(func() (err error) {
 		f, err = newFilter(m.bytes, m, o)
 		if err == nil {

@@ -107,7 +107,7 @@ func (h *header) choose(rate float64) (err error) {
 	return err
 }
 
-// cut makes the header that of a slice, counted from 0: slices.md 1.3.
+// cut turns the header into that of a slice, counted from 0: slices.md 1.3.
 func (h *header) cut(slice, slices uint64) error {
 	h.wholeBlocks = h.m / 512
 	pages := (h.wholeBlocks + 63) / 64

@@ -20,7 +20,7 @@ func mix(left, right uint64) uint64 {
 	return high ^ low
 }
 
-// equation returns what a digest means in a page.
+// equation returns the hash, group and coefficients of a digest in a page.
 func equation(digest, pageSeed, groups uint64) (hash, group, coefficients uint64) {
 	hash = (mix(digest^ribbonC2, goldenC) ^ pageSeed*goldenC) * ribbonC2
 	return hash, (hash >> 32) * (groups - 1) >> 32, mix(hash^ribbonC3, goldenC)

@@ -11,7 +11,7 @@ import (
 	"math"
 )
 
-// Read reads one filter from r, and no byte behind it. At the end of the stream it returns ErrEmpty.
+// Read reads one filter from r, and no byte after it. At the end of the stream it returns ErrEmpty.
 func Read(r io.Reader, list ...Option) (*Filter, error) {
 	o := optionsOf(list)
 	image, err := readImage(r, o.anyHash || o.hash != nil)

@@ -24,7 +24,7 @@ func (f *Filter) Verify(ctx context.Context) error {
 	return err
 }
 
-// verify goes on behind a damaged layer, and returns the error of the first.
+// verify continues after a damaged layer, and returns the first error.
 func (c *contents) verify(ctx context.Context) (first error) {
 	for i, l := range c.layers {
 		err := l.verify(ctx, i)

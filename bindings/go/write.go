@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Bytes returns a copy of the bytes of the filter. It returns ErrChanged if the mapped file was cut.
+// Bytes returns a copy of the bytes of the filter. It returns ErrChanged if the mapped file was
+// truncated.
 func (f *Filter) Bytes() ([]byte, error) {
 	c, err := f.open()
 	if err != nil {

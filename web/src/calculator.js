@@ -35,7 +35,10 @@ function planFor(layout, keys, target) {
   }
 }
 
-/** The measured times for a filter of so many bytes: [single, batch] in ns, between the measured sizes on a log scale. */
+/**
+ * Returns the times of a lookup in a filter of fileBytes bytes: [single, batch] in ns, interpolated between the
+ * measured sizes on a log scale.
+ */
 function timesFor(layout, fileBytes) {
   const rows = TIMES[layout];
   const mb = fileBytes / 1e6;
@@ -81,7 +84,7 @@ function curvePoint(layout, keys, perKey) {
 
 const curveCache = new Map();
 
-/** The curve of a layout for so many keys, up to so many bits per key. */
+/** Returns the curve of a layout for a number of keys, up to `most` bits per key. */
 function curvePoints(layout, keys, most) {
   const name = `${layout} ${keys} ${most}`;
   if (!curveCache.has(name)) {

@@ -9,7 +9,7 @@ const LIGHT = ["#20508f", "#4f80bd", "#93b4dc", "#d8e0ea", "#ece0d8", "#e3b095",
 const DARK = ["#7fb2f0", "#5a8cc9", "#3e648f", "#303c49", "#463a34", "#8a5a44", "#c67a57", "#f0a07e"];
 const STEPS = [-3, -2, -1, 0, 1, 2, 3];
 
-/** The deviation that chance gives the number of ones of a part with so many cells. */
+/** Returns the standard deviation of the number of ones in a part with `size` cells. */
 function deviation(image, fill, size) {
   if (image.layout === "ribbon") return (fill * size) / Math.sqrt(Math.max(1, image.n / (image.pages || 1)));
   const empty = 1 - fill;

@@ -44,7 +44,7 @@ function moreGroups(keys) {
 
 const wholePageRate = (groups) => (groups > 511 ? 1 : pageShape(groups, 64).rate);
 
-/** The mean rate of a whole page that holds so many keys. */
+/** Returns the mean rate of a whole page with this number of keys. */
 function fullPageRate(keys) {
   const more = moreGroups(keys);
   const groups = groupsFor(keys) + Math.floor(more);
@@ -52,7 +52,7 @@ function fullPageRate(keys) {
   return now + (wholePageRate(groups + 1) - now) * (more - Math.floor(more));
 }
 
-/** The rate to expect of a ribbon filter with so many keys and whole pages. */
+/** Returns the expected rate of a ribbon filter with this number of keys and whole pages. */
 export function ribbonRate(keys, pages) {
   if (keys / pages > 2 * MOST_KEYS) return 1;
   const rate = pages === 1 ? fullPageRate(keys) : binomialMean(keys, 1 / pages, fullPageRate);

@@ -21,7 +21,7 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// So many zeros, or `None` if there is not enough memory.
+    /// Allocates `size` zero bytes. Returns `None` if memory runs out.
     pub(crate) fn zeros(size: usize) -> Option<Self> {
         let count = size.div_ceil(LINE);
         let mut lines = Vec::new();

@@ -114,7 +114,7 @@ impl Builder {
         self
     }
 
-    /// Records what the keys are. Call it before keys are added.
+    /// Records the kind of the keys. Call it before keys are added.
     #[must_use]
     pub fn key_kind(mut self, kind: KeyKind) -> Self {
         self.needs_no_keys(|| Error::KeyKind);
@@ -153,7 +153,7 @@ impl Builder {
         self
     }
 
-    /// Makes slice number `index`, counted from 0, of a filter that is cut into `count` slices.
+    /// Makes slice number `index`, counted from 0, of a filter with `count` slices.
     ///
     /// Keys of other slices are left out. Give every slice all keys, or only its own keys:
     /// [`join`](crate::join) compares what the slices were given. A slice needs a capacity, or m
@@ -257,7 +257,7 @@ impl Builder {
     ///
     /// [`Error::Rate`], [`Error::Bits`], [`Error::HashCount`], [`Error::Capacity`],
     /// [`Error::KeyKind`], [`Error::Label`], [`Error::Slice`] or [`Error::Hash`] if a parameter is
-    /// out of range or does not go with the others; [`Error::Unreachable`] if no size reaches the
+    /// out of range or contradicts another parameter; [`Error::Unreachable`] if no size reaches the
     /// rate; [`Error::Memory`]; [`Error::Hash`] if a key was added that an application hashes;
     /// [`Error::DifferentSeed`], [`Error::DifferentHash`] or [`Error::KeyKind`] if the seed, the
     /// function or the kind of keys was set after the first key.

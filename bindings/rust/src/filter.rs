@@ -32,7 +32,7 @@ pub struct Filter<'a> {
     seed: u64,
     container: Container<'a>,
     first: Part,
-    /// The layers of a series behind the first.
+    /// The layers of a series after the first.
     rest: Vec<Part>,
     fault: Fault,
     hash_error: Option<fn() -> Error>,
@@ -298,11 +298,11 @@ impl<'a> Filter<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages go on. [`Error::Body`]
-    /// if a body contradicts its header: all its answers are *maybe*. [`Error::Changed`] if a page
-    /// that was right is now wrong, as in a mapped file that was written to: all answers are
-    /// *maybe*, and earlier answers may have been wrong. That error stays, also if the bytes change
-    /// back. A series reports its first damaged layer.
+    /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages answer as before.
+    /// [`Error::Body`] if a body contradicts its header: all its answers are *maybe*.
+    /// [`Error::Changed`] if a page that was right is now wrong, as in a mapped file that was
+    /// written to: all answers are *maybe*, and earlier answers may have been wrong. That error
+    /// stays, also if the bytes change back. A series reports its first damaged layer.
     pub fn verify(&self) -> Result<()> {
         let result = self.parts().map(|part| self.verify_part(part)).fold(Ok(()), Result::and);
         self.unless_changed(result)
@@ -429,7 +429,7 @@ impl Filter<'static> {
     ///
     /// # Safety
     ///
-    /// While the filter exists, no program may write to the file, or cut it. Changing borrowed
+    /// While the filter exists, no program may write to the file or truncate it. Changing borrowed
     /// bytes is undefined behaviour in Rust, and a read beyond the new end of a truncated file
     /// kills the process (SIGBUS), which a library cannot catch safely. Replace filters by renaming
     /// a new file over the old one, as [`Filter::write_file`] does: the old bytes then stay mapped.

@@ -107,7 +107,7 @@ pub(crate) fn parse_sized(bytes: &[u8], size: u64, applications: bool) -> Result
     Ok(image)
 }
 
-/// V1 to V8, for a header that may be cut off.
+/// V1 to V8, for a header that may be truncated.
 fn check_beginning(bytes: &[u8]) -> Result<Form> {
     check(!bytes.is_empty(), Error::Empty)?;
     check_magic(bytes)?;

@@ -81,11 +81,11 @@ pub enum KeyKind {
     Lower,
     /// Integers, as 8 bytes in little-endian order.
     Integers,
-    /// Records of so many bytes, 1 to 2^24 - 1.
+    /// Records of this many bytes, 1 to 2^24 - 1.
     Fixed(u32),
     /// Sequences of bytes.
     Bytes,
-    /// A kind of a later version: the field as it is stored.
+    /// A kind of a later version: the raw value of the field.
     Newer(u32),
 }
 

@@ -18,7 +18,7 @@ impl Mapping {
     ///
     /// # Safety
     ///
-    /// While the mapping exists, no program writes to the file or cuts it.
+    /// While the mapping exists, no program may write to the file or truncate it.
     pub(crate) unsafe fn new(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {

@@ -13,7 +13,7 @@ const C3: u64 = 0x8CB9_2BA7_2F3D_8DD7;
 pub(crate) const LINE: usize = 64;
 pub(crate) const HEAD: usize = 8;
 
-/// Words of a page of so many bytes.
+/// The number of words of a page of `bytes` bytes.
 #[inline(always)]
 pub(crate) fn words(size: usize) -> u64 {
     (size / 4 - 2) as u64
@@ -55,7 +55,7 @@ impl Shape {
     /// A group without columns: every lookup answers *maybe*.
     pub(crate) const MAYBE: Shape = Shape(1 | 1 << 22);
 
-    /// Of so many groups in so many words.
+    /// The shape of a page with this number of groups and words.
     #[inline]
     pub(crate) fn new(groups: u64, seed: u64, words: u64) -> Self {
         let fewest = (words / groups).min(32);
@@ -85,7 +85,7 @@ impl Shape {
         u64::from(self.0 >> 16 & 63)
     }
 
-    /// How many groups have so few columns.
+    /// The number of groups with the fewest columns.
     pub(crate) fn few(self) -> u64 {
         u64::from(self.0 >> 22)
     }
@@ -194,7 +194,7 @@ pub(crate) fn rate(page: &[u8]) -> f64 {
     rate_of(head.groups(), words)
 }
 
-/// The rate of a solved page with so many groups.
+/// The rate of a solved page with this number of groups.
 #[cfg(feature = "std")]
 pub(crate) fn rate_of(groups: u64, words: u64) -> f64 {
     let shape = Shape::new(groups, 0, words);

@@ -61,7 +61,7 @@ fn throw(states: &mut [f64], cells: f64) {
 struct Model {
     layout: Layout,
     k: u32,
-    /// Blocked: the rate of a block with so many keys; 1 if it has more.
+    /// Blocked: the rate of a block by its number of keys; 1 beyond the end.
     crowded: Vec<f64>,
 }
 
@@ -303,7 +303,7 @@ fn choose_ribbon(n: u64, target: f64) -> Result<u64> {
     Ok(high)
 }
 
-/// The rate to expect of n keys in a ribbon filter of so many lines.
+/// The expected rate of n keys in a ribbon filter of this number of lines.
 pub(crate) fn ribbon_rate(n: u64, lines: u64) -> f64 {
     let last = lines % PAGE_LINES;
     let whole = (lines - last) as f64 * mean_page_rate(n, PAGE_LINES, lines);
@@ -328,7 +328,7 @@ fn mean_page_rate(n: u64, some: u64, all: u64) -> f64 {
     mean_of_crowds(n, mode, others, |crowd| crowded_page_rate(crowd, words))
 }
 
-/// The mean rate of a page of so many keys. Some pages need more groups than the first try has.
+/// The mean rate of a page with this number of keys. Some need more groups than first tried.
 fn crowded_page_rate(crowd: u64, words: u64) -> f64 {
     let place = (crowd as f64 / 1000.0).min(16.0);
     let i = place.min(15.0) as usize;

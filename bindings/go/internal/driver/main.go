@@ -27,7 +27,7 @@ type session struct {
 	digests bool // keys are digests
 }
 
-// commands take the words behind their name, and return the words of the answer.
+// commands take the words after their name, and return the words of the answer.
 var commands = map[string]func(*session, []string) (string, error){
 	"abilities":    func(*session, []string) (string, error) { return abilities, nil },
 	"open":         (*session).open,

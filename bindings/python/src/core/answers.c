@@ -649,7 +649,8 @@ static void drop_array(PyObject *capsule)
 }
 
 /* A pair of capsules, with an array of n bools as bits. `valid`: bits that are 0 for each of the
- * `nulls`; NULL: there are no nulls. Takes both over, even if it fails. NULL: an exception is set.
+ * `nulls`; NULL: there are no nulls. Takes ownership of both, even on failure. Returns NULL with an
+ * exception set.
  */
 static PyObject *arrow_of_bools(unsigned char *bits, unsigned char *valid, size_t n, size_t nulls)
 {

@@ -11,8 +11,8 @@ extern PyType_Spec answers_spec;
 unsigned char *answers_room(unsigned char *old, size_t n);
 void answers_free(unsigned char *bytes);
 
-/* n answers, 0 or 1. `valid` has a 0 for each null; NULL: there are no nulls. Takes both over, even
- * if it fails. NULL: an exception is set. */
+/* n answers, 0 or 1. `valid` has a 0 for each null; NULL: there are no nulls. Takes ownership of
+ * both, even on failure. Returns NULL with an exception set. */
 PyObject *answers_make(struct state *state, unsigned char *bytes, unsigned char *valid, size_t n);
 
 #endif

@@ -257,9 +257,9 @@ static PyObject *batch_masked(const struct taker *taker, struct source *integers
     return NULL;
 }
 
-/* Asks bloomfile.columns what a column or array of pandas or NumPy holds: (what to take instead,
- * the mask of its nulls or None, whether its objects may be nulls), or None. NULL: an exception is
- * set. */
+/* Calls bloomfile.columns for a column or array of pandas or NumPy. Returns a tuple (object to take
+ * instead, mask of its nulls or None, whether its objects may be nulls), or None. Returns NULL with
+ * an exception set. */
 static PyObject *plain(const struct taker *taker, PyObject *keys)
 {
     struct state *state = taker->state;

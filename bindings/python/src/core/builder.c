@@ -21,7 +21,7 @@ struct builder {
     struct kind keys;
     unsigned born;    /* where it was made; 0: not yet */
     unsigned batches; /* that have begun and not ended: keys are still to come */
-    bool crowd;       /* threads may add at once */
+    bool crowd;       /* several threads may add concurrently */
     bool cut;         /* an exception ended a batch: keys may be missing */
 };
 

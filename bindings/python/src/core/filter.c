@@ -48,7 +48,7 @@ bool filter_adopt(struct filter *self, bloomfile_filter *f, PyObject *path, unsi
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     PyObject *place = path != NULL ? absolute(path) : NULL;
-    if ((path != NULL && place == NULL) || filter_is_open(self)) { /* by another thread, by now */
+    if ((path != NULL && place == NULL) || filter_is_open(self)) { /* by another thread */
         Py_XDECREF(place);
         bloomfile_close(f);
         return false;

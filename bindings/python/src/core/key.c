@@ -7,7 +7,7 @@
 
 #include "items.h"
 
-/* A name of a file that is no UTF-8 has surrogates: os.fsencode() makes the bytes that it has. */
+/* A file name that is not UTF-8 has surrogates in its str; os.fsencode() returns its bytes. */
 bool key_has_no_utf8(void)
 {
     PyObject *type, *value, *traceback;

@@ -41,7 +41,7 @@ static inline void key_drop(struct key *key)
         PyBuffer_Release(&key->view);
 }
 
-/* Whether these keys are a file, whose lines are no keys; that is an exception. */
+/* Returns true, with an exception set, if `keys` is a file: its lines are not keys. */
 bool key_is_file(PyObject *keys);
 
 /* Returns true, with a TypeError set, if the object is a single key where many are wanted. */

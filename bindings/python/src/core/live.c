@@ -127,8 +127,8 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
     return error == 0;
 }
 
-/* After an error all keys behind the first *done count as new, added or not, so that no work is
- * skipped. output_presume() does the same for keys that are never tried. */
+/* After an error all keys after the first *done are reported as new, added or not, so that callers
+ * skip no work. output_presume() does the same for keys that are never tried. */
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done)
 {

@@ -18,7 +18,7 @@ struct whole {
     uint32_t slices;
 };
 
-/* Where there is no such filter the library answers 0, which would be a slice. */
+/* Refuses sizes that no filter has: the library would return 0, which is a valid slice number. */
 static bool check_whole(const struct whole *w)
 {
     const uint64_t pages = w->bits / PAGE_BITS + (w->bits % PAGE_BITS != 0);

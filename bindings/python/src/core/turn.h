@@ -10,7 +10,7 @@
 
 enum turn_kind {
     TURN_SHARED, /* any number of threads */
-    TURN_ADDING, /* one thread; shared uses go on */
+    TURN_ADDING, /* one adding thread; shared uses continue */
     TURN_ALONE,  /* one thread, and no other use */
 };
 

@@ -7,7 +7,7 @@ use crate::hash::{mulhi, C};
 use crate::prefetch::prefetch_at;
 use crate::ribbon::LINE;
 
-/// How many lookups of a batch are fetched ahead. A core keeps about so many loads in flight.
+/// How many lookups ahead a batch prefetches: about the loads that a core keeps in flight.
 const AHEAD: usize = 64;
 /// Blocks that are in a cache of the core if they are in use: 256 KiB. Fetching would cost time.
 const NEAR_BLOCKS: usize = 256 * 1024 / LINE;

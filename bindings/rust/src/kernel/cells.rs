@@ -97,8 +97,8 @@ pub(super) fn has<const COUNTERS: bool>(
 /// Sets `answers[i]` to whether all cells of `digests[i]` are set, and counts those. Looks at no
 /// checksum.
 ///
-/// A round tests the next cell of each lookup, and those whose cell is set go on to the next round.
-/// If half of the bits are ones, an absent key reads two cells.
+/// A round tests the next cell of each lookup, and keeps the lookups whose cell is set for the next
+/// round. If half of the bits are ones, an absent key reads two cells.
 #[inline(always)]
 pub(super) fn many<const COUNTERS: bool>(
     cells: &Cells<'_, COUNTERS>,

@@ -81,7 +81,7 @@ impl<'b> Cells<'b> {
     }
 }
 
-/// The place of the set bit of a mask behind `passed` set bits.
+/// Returns the place of the set bit of a mask that has `passed` set bits before it.
 pub(crate) fn select(mut mask: u64, passed: u64) -> usize {
     for _ in 0..passed {
         mask &= mask - 1;

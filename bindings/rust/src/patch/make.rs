@@ -177,7 +177,7 @@ impl Difference<'_> {
                 out.rice(self.code_of_move(word, place), 0);
             }
         }
-        // At most 56: no body has so many cells.
+        // At most 56: a body in memory has fewer cells than 2^56.
         patch.push(bits as u8);
         push_var(patch, out.string.len() as u64);
         out.string
@@ -235,7 +235,7 @@ impl Difference<'_> {
             write_changes(&mut out, &self.block(block, change), changes);
             next = block + 1;
         }
-        // Both are at most 56: no body has so many blocks, no block so many cells.
+        // Both are at most 56: bodies have fewer blocks, and blocks fewer cells.
         patch.push(gap_bits as u8);
         push_var(patch, typical);
         patch.push(count_bits as u8);

@@ -48,8 +48,9 @@ public final class Builder implements Closeable {
     /**
      * An empty builder.
      *
-     * @param params what the filter is to be; a copy is taken
-     * @throws BloomfileException EVALUE, also if there are fewer pages than slices; EUNREACHABLE if no size reaches the rate
+     * @param params the parameters of the filter, which are copied
+     * @throws BloomfileException EVALUE, also if there are fewer pages than slices; EUNREACHABLE if no size reaches the
+     *     rate
      */
     public Builder(Params params) throws BloomfileException {
         params.check();
@@ -80,11 +81,11 @@ public final class Builder implements Closeable {
     /**
      * Adds a key.
      *
-     * @param b where its bytes are
+     * @param b array with its bytes
      * @param off the first one
      * @param len how many
-     * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own function;
-     *     EKEYKIND if keys are of another kind; the builder may go on without it
+     * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own
+     *     function; EKEYKIND if keys are of another kind; the builder can continue without this key
      */
     public void add(byte[] b, int off, int len) throws IOException {
         admit(KeyKind.BYTES, len);
@@ -200,8 +201,9 @@ public final class Builder implements Closeable {
     }
 
     /**
-     * Writes the filter to a file, which appears complete and on disk, or not at all. May be called again. Until then it has a
-     * name that begins with {@code .bloomfile-}, in the same folder; a program that is killed may leave that behind.
+     * Writes the filter to a file, which appears complete and on disk, or not at all. May be called again. Until it is
+     * complete, it has a name that begins with {@code .bloomfile-}, in the same folder. A program that is killed may
+     * leave that file behind.
      *
      * @param path its name
      * @param options options beyond the default

@@ -10,7 +10,7 @@ final class Crc {
     }
 
     /**
-     * The CRC-32 of A and B, one behind the other.
+     * Returns the CRC-32 of the concatenation of A and B.
      *
      * @param a the CRC-32 of A
      * @param b the CRC-32 of B

@@ -28,7 +28,7 @@ final class DigestSorter {
         count = 0;
     }
 
-    /** The numbers, with room for some more behind the {@link #count}-th. */
+    /** Returns the array of numbers, with room for {@code more} numbers after the first {@link #count}. */
     long[] room(int more) {
         if (numbers.length - count < more) {
             if (count > 1 << 20) {

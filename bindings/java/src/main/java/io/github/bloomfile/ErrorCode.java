@@ -50,7 +50,7 @@ public enum ErrorCode {
     ELABEL("the label is not clean UTF-8 of at most 112 bytes", "copy it again, or rebuild it"),
     /** Bytes are missing at the end. */
     ETRUNCATED("the file is truncated", "copy it again"),
-    /** There are bytes behind the image. */
+    /** There are bytes after the image. */
     ETRAILING("the file has extra bytes at the end", "copy it again, or set the length of the embedded filter"),
     /** No commit record can be relied on. */
     ERECORD("a commit record is damaged", "copy it again, or rebuild it"),
@@ -97,7 +97,7 @@ public enum ErrorCode {
             "build the missing slice with the parameters and keys of the other slices"),
     /** The keys of a filter are of another kind. */
     EKEYKIND("its keys are of another kind", "use a filter of such keys, or look up keys of its kind"),
-    /** The filter would have so many keys that its rate is more than twice the target. */
+    /** The number of keys would raise the rate above twice the target. */
     EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
     /** Not a patch, or damaged. */
     EPATCH("not a filter patch, or damaged", "copy it again"),
@@ -132,7 +132,7 @@ public enum ErrorCode {
     EISCOUNTING("counting filters cannot be intersected", "project them first"),
     /** Only counting filters allow that. */
     ENOTCOUNTING("not of the counting layout", "make it with the layout counting"),
-    /** Somebody wrote over the file, or cut it, while it was open. */
+    /** Another program overwrote or truncated the file while it was open. */
     ECHANGED("overwritten while it was open", "open it again, and repeat the lookups; replace files by rename");
 
     private final String meaning;

@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Makes a filter smaller: operations.md 1 of the specification. It keeps its keys; the fewer its bits, the higher its
- * false-positive rate. For the layouts blocked and classic. The source is verified; all methods may be called by any thread,
- * and what they write appears complete and on disk, or not at all.
+ * Folds filters: operations.md 1 of the specification. A folded filter has the same keys in fewer bits, at a higher
+ * false-positive rate. For the blocked and classic layouts. The source is verified. All methods are thread-safe, and
+ * their output appears complete and on disk, or not at all.
  */
 public final class Fold {
     private static final double USELESS = 0.5;
@@ -58,13 +58,13 @@ public final class Fold {
     }
 
     /**
-     * Folds by a factor. The rate may become any.
+     * Folds by a factor, without a limit on the rate.
      *
      * @param dst the file to write
      * @param src the filter
      * @param factor a divisor of the number of its blocks (blocked) or bits (classic); 1 copies
      * @param options options beyond the default
-     * @throws BloomfileException EFACTOR: it is no divisor; or as {@link #fold}
+     * @throws BloomfileException EFACTOR: not a divisor; or as {@link #fold}
      * @throws IOException if reading or writing fails
      */
     public static void byFactor(Path dst, Path src, long factor, WriteOption... options) throws IOException {
@@ -76,14 +76,15 @@ public final class Fold {
     }
 
     /**
-     * Folds by the smallest factor that makes a file of at most so many bytes.
+     * Folds by the smallest factor that gives a file of at most {@code bytes} bytes.
      *
      * @param dst the file to write
      * @param src the filter
      * @param bytes the size, with header and checksums
      * @param options options beyond the default
      * @return the factor
-     * @throws BloomfileException EFACTOR: none makes it so small; EOVERRATE: the rate would be above 50%; or as {@link
+     * @throws BloomfileException EFACTOR: no factor makes it so small; EOVERRATE: the rate would be above 50%; or as
+     * {@link
      *     #fold}
      * @throws IOException if reading or writing fails
      */

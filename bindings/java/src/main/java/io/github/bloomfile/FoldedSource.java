@@ -12,7 +12,7 @@ final class FoldedSource {
     /** Words of the source that have bits or blocks, and those that were read. */
     private final long words;
     private long read;
-    /** Layout classic: the bit of the result that was written last, and the first of the source behind it. */
+    /** Layout classic: the last bit of the result that was written, and the first bit of the source after it. */
     private long bit;
     private long boundary;
 

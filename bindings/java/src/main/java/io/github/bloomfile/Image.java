@@ -25,7 +25,7 @@ final class Image {
     private static final long D = 0xD1B54A32D192ED03L;
     /** Lookups of a batch that are under way together, so that they wait for memory at the same time. */
     private static final int GROUP = 64;
-    /** Whether copying from a page that was cut throws an error: older machines may copy anything. */
+    /** Whether copying from a lost page throws an error; older Java VMs may copy anything. */
     private static final boolean FAULTS_ARE_ERRORS = Runtime.version().feature() >= 14;
     /** The blocks that a processor has near enough not to wait for. */
     private static final long NEAR = 1 << 15;
@@ -261,11 +261,12 @@ final class Image {
     }
 
     /**
-     * Whether a digest is certainly not in the image, by a copy and without a look at the end of the file; false proves nothing.
+     * Returns true if a digest is certainly not in the image. Tests a copy of the bytes, and does not check the end of
+     * the file. False proves nothing.
      *
-     * <p>Compiled code that reads from a page that became unreadable goes on with the present content of a register, but a
-     * copy leaves its target unchanged: zeros. What is cut from a file also reads as zeros, or not at all. So a zero bit
-     * counts only if its <em>byte</em> is not zero: that byte was there, and a byte is read as a whole.
+     * <p>After a read from an unreadable page, compiled code continues with the old content of a register, but a copy
+     * leaves its target unchanged: zeros. Truncated parts of a file also read as zeros, or not at all. So a zero bit
+     * counts only if its <em>byte</em> is not zero: then the byte existed, and a byte is read as a whole.
      */
     boolean isSurelyAbsent(long digest) {
         if (!FAULTS_ARE_ERRORS) {
@@ -312,7 +313,7 @@ final class Image {
         return -near & (near >>> ((int) (g >>> 55) & 7) & 1) - 1;
     }
 
-    /** Whether the answer "no" to a digest holds, if nothing was cut from the file: see {@link Tail}. */
+    /** Returns whether a digest is absent, provided that the file was not truncated: see {@link Tail}. */
     boolean isAbsent(long digest) {
         if (layout == Layout.BLOCKED) {
             return isAbsentInBlock(copy(reduce(digest, blocks) - firstBlock << 6, ONES.clone()), digest);

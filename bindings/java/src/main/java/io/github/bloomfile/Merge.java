@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes one filter of several: their union, operations.md 2 of the specification. For the layouts blocked and classic. Sources
- * of different sizes are folded to the greatest one that all fold to. Each is verified as it is read. An object holds what
- * is wanted, and is not safe for use by several threads while it is being set.
+ * Makes the union of several filters: operations.md 2 of the specification. For the blocked and classic layouts.
+ * Sources of different sizes are folded to the greatest size that all of them fold to. Each source is verified as it is
+ * read. An object holds the options of a merge; setting them is not thread-safe.
  */
 public final class Merge {
     /** A rate may pass its limit by so many standard errors, which chance explains. */

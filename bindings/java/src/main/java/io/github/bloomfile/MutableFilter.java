@@ -231,14 +231,15 @@ public final class MutableFilter {
     }
 
     /**
-     * Writes the filter as it is now to a sealed file, which appears complete and on disk, or not at all. More keys may be
-     * added, and another file written.
+     * Writes the current filter to a sealed file, which appears complete and on disk, or not at all. More keys may be
+     * added afterwards, and further files written.
      *
      * @param path its name
      * @param options options beyond the default
-     * @throws BloomfileException EFULL: the rate to expect is above twice the target, or above 50% if there is no target,
+     * @throws BloomfileException EFULL: the rate to expect is above twice the target, or above 50% if there is no
+     *     target,
      *     and {@link WriteOption#OVERFULL} is not given
-     * @throws IOException if it cannot be written; {@code path} is as it was then
+     * @throws IOException if it cannot be written; {@code path} is then unchanged
      */
     public void seal(Path path, WriteOption... options) throws IOException {
         try (NewFile file = new NewFile(path, options)) {

@@ -160,9 +160,9 @@ public final class Params implements Serializable {
     }
 
     /**
-     * An identity for programs, such as that of the table that the keys are from.
+     * A tag for programs, such as the identity of the table that has the keys.
      *
-     * @param bytes at most 16; zero bytes are put behind them
+     * @param bytes at most 16 bytes, padded with zeros
      * @return this
      */
     public Params tag(byte[] bytes) {
@@ -196,11 +196,11 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Digests are made by the application's own function: app-hashes.md of the specification. Keys cannot be
-     * added then, only digests.
+     * Sets an application's own hash function: app-hashes.md of the specification. Only digests can be added then,
+     * not keys.
      *
      * @param id from 0x80000000 on, as an unsigned number
-     * @param test what the function should answer on something that the application chose
+     * @param test the value of the function for an input that the application chooses
      * @return this
      */
     public Params application(int id, long test) {
@@ -210,13 +210,13 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Makes one slice of the filter: a stretch of its blocks with the keys that belong there. Others are left out. All slices
-     * are made from the same keys, in any order, or each from its own; {@link Slices} joins all of them. Only for the
-     * layout blocked,
-     * and with {@link #capacity} set, the number of keys of the whole: all slices are cut from one size.
+     * Makes one slice of the filter: a range of its blocks, with the keys that belong there. Other keys are left out.
+     * Build all slices from the same keys, in any order, or each from its own keys; {@link Slices} joins them. Only
+     * for the blocked layout, and with {@link #capacity} set to the number of keys of the whole filter, because all
+     * slices must agree on its size.
      *
-     * @param index which one, from 0 on
-     * @param of how many there are, 1 to 65536; at most one for each page of 4096 bytes
+     * @param index number of the slice, from 0
+     * @param of number of slices, 1 to 65536; at most one for each page of 4096 bytes
      * @return this
      */
     public Params slice(int index, int of) {
@@ -237,7 +237,8 @@ public final class Params implements Serializable {
     }
 
     /**
-     * About how much memory a builder may take. What does not fit goes to temporary files. The file is the same.
+     * Sets the approximate memory of a builder. Digests that do not fit go to temporary files. The resulting file is
+     * the same.
      *
      * @param bytes at least 1 MiB; the default is 64 MiB, or an eighth of the heap if that is less
      * @return this

@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One filter made by many machines: each makes a {@link Params#slice slice} of it, of the digests of one range, and {@link
- * #join} puts them behind one another. Only for the layout blocked. All methods may be called by any thread.
+ * Building one filter on many machines: each builds a {@link Params#slice slice} from the digests of a range, and
+ * {@link #join} concatenates them. Only for the blocked layout. All methods are thread-safe.
  */
 public final class Slices {
     /** The most slices of one filter. */
@@ -65,7 +65,7 @@ public final class Slices {
     }
 
     /**
-     * The slice that a digest belongs to. It grows with the digest, as an unsigned number.
+     * Returns the slice that a digest belongs to. It increases with the digest, as an unsigned number.
      *
      * @param bits the size m of the whole filter, not of a slice: {@link #bits}
      * @param slices how many there are
@@ -89,7 +89,7 @@ public final class Slices {
      * @param slices how many there are
      * @param slice from 0 on
      * @return its blocks and digests
-     * @throws BloomfileException EVALUE: there is no such slice
+     * @throws BloomfileException EVALUE: the slice does not exist
      */
     public static Range range(long bits, int slices, int slice) throws BloomfileException {
         long pages = pages(bits, slices);
@@ -102,7 +102,7 @@ public final class Slices {
         return new Range(first, end - first, bits / 512);
     }
 
-    /** Those of a filter that can be cut into so many slices, or 0. */
+    /** Returns the number of pages of a filter that can have {@code slices} slices, or 0. */
     private static long pages(long bits, int slices) {
         long pages = (bits / 512 + 63) / 64;
         boolean can = bits > 0 && bits % 512 == 0 && slices >= 1 && slices <= MAX && slices <= pages;

@@ -231,7 +231,7 @@ public final class Xxh3 {
         return (acc ^ acc >>> 47 ^ secret) * B1;
     }
 
-    /** The derived secret at an offset that is no multiple of 8. */
+    /** The derived secret at an offset that is not a multiple of 8. */
     private static long derived(int offset, long seed) {
         int i = offset >> 3;
         int bits = (offset & 7) << 3;

@@ -6,7 +6,8 @@
  * {@code format-spec.md}, byte for byte, whatever program made them.
  *
  * <p><strong>The one rule:</strong> a damaged or misunderstood filter never answers a silent "no". It is refused with a
- * {@link io.github.bloomfile.BloomfileException}, or what it cannot vouch for is <em>maybe</em> and its error says so.
+ * {@link io.github.bloomfile.BloomfileException}, or uncertain answers are <em>maybe</em> and its error reports the
+ * damage.
  *
  * <p>Keys are bytes. A {@link java.lang.CharSequence} stands for its UTF-8, a number that is a key for its eight bytes,
  * the least significant first. "Digest" is the 64-bit hash of a key under a filter's seed.

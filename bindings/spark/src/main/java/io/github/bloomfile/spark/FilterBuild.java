@@ -180,11 +180,12 @@ public final class FilterBuild {
     }
 
     /**
-     * Builds and publishes. The file appears at the path complete or not at all, by a rename on {@code file:} and {@code
-     * hdfs:}, by the end of an upload on stores of objects that can abort one. A failure leaves what was there.
+     * Builds the filter and publishes it. The file appears at the path complete or not at all: by a rename on {@code
+     * file:} and {@code hdfs:}, by completing an upload on object stores that can abort one. A failure leaves an
+     * existing file unchanged.
      *
      * @param path the file to make, on storage that the driver and all executors share
-     * @return what was made
+     * @return the report of the build
      * @throws IOException if storage fails, or there are more keys than {@link #capacity}
      */
     public BuildReport write(String path) throws IOException {

@@ -20,9 +20,9 @@ import org.apache.spark.sql.types.DataTypes;
  * spark.sql("SELECT * FROM log WHERE NOT in_urls(url)");
  * }</pre>
  *
- * <p>It goes on answering from the file that was there when it was registered. A file that cannot be opened, or is not
- * a filter, is an error here; one that tasks cannot open fails their query. Damage that a lookup meets later makes it
- * answer true, and {@link #damage()} tells of it.
+ * <p>It answers from the file that was at the path when it was registered, even if that is replaced later. A file that
+ * cannot be opened, or is not a filter, is an error here; one that tasks cannot open fails their query. Damage that a
+ * lookup meets later makes it answer true, and {@link #damage()} tells of it.
  *
  * <p>Keys are strings (as UTF-8), binary (as it is) and integers of any size (8 bytes, little-endian). Thread-safe.
  */
@@ -104,8 +104,8 @@ public final class FilterFunction {
     }
 
     /**
-     * Removes the function's names, and forgets the filter. Columns that are not analysed yet fail then; queries under way go on.
-     * A function of {@link #of} is shared by all calls for the same content.
+     * Removes the function's names, and releases the filter. Columns that are not analysed yet then fail; running
+     * queries continue. A function of {@link #of} is shared by all calls for the same content.
      */
     public void unregister() {
         if (FilterCatalog.get(spark, catalogName) == filter) {

@@ -53,8 +53,8 @@ final class HostFiles {
     /** Where a file comes from. */
     interface Source {
         /**
-         * A file on this host that may be linked instead of copied, or null: Spark's own copy. The user's file is not one,
-         * for a link changes with it if somebody writes over it in place, as cp does.
+         * A file on this host that may be linked instead of copied, which is Spark's own copy, or null. The user's own
+         * file must not be linked: the link would change with it if a program such as cp overwrites it in place.
          */
         Path local();
 
@@ -154,7 +154,7 @@ final class HostFiles {
         return text.toString();
     }
 
-    /** A file for this process alone, where there is no folder to share. */
+    /** A private file of this process, for hosts without a shared folder. */
     private static Path alone(String sha256, Source source) throws IOException {
         Path own = Files.createTempDirectory("bloomfile");
         own.toFile().deleteOnExit();

@@ -13,7 +13,10 @@ import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.ShortType;
 
-/** Which columns have keys, and how to cast the others. keys.py of bloomfile for Python has the same rules. */
+/**
+ * Types of columns that have keys, and how to cast columns of other types. keys.py of bloomfile for Python has the same
+ * rules.
+ */
 enum KeyType {
     /** Strings, as UTF-8. */
     STRING("text", DataTypes.StringType, DataTypes.BinaryType),

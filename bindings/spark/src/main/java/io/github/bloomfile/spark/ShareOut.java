@@ -15,13 +15,13 @@ import scala.Tuple2;
  * The map side: the keys of a partition become digests, and these go to the slice to which they belong, packed into
  * chunks of 8 bytes a digest, little-endian. So a shuffle moves few large records and not many small ones.
  *
- * @param <K> what a key is
+ * @param <K> type of the keys
  */
 final class ShareOut<K> implements PairFlatMapFunction<Iterator<K>, Integer, byte[]> {
     private static final long serialVersionUID = 1;
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-    /** Bytes of a chunk at most, of all chunks that a task fills at once, and of a chunk at least. */
+    /** Sizes in bytes: the largest chunk, all chunks that a task fills at a time, and the smallest chunk. */
     private static final int CHUNK = 64 << 10;
     private static final int ALL_CHUNKS = 16 << 20;
     private static final int SMALLEST = 4 << 10;

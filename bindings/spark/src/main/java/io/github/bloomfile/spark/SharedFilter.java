@@ -27,7 +27,10 @@ import org.apache.spark.util.CollectionAccumulator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A filter that tasks ask: what they need to find it, and in each process the open file, which all its tasks share. */
+/**
+ * A filter that tasks query: the description by which they find it and, in each process, the open file, shared by all
+ * tasks.
+ */
 final class SharedFilter implements Serializable, HostFiles.Source {
     private static final long serialVersionUID = 1;
     private static final Logger LOG = LoggerFactory.getLogger(SharedFilter.class);

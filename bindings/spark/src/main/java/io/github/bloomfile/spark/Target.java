@@ -175,7 +175,7 @@ final class Target {
             return folder;
         }
 
-        /** Makes the file appear at its path, complete and on disk. If this throws, what was there is there. */
+        /** Publishes the file at its path, complete and on disk. If this throws, an existing file is unchanged. */
         void publish(long keys, Content content) throws IOException {
             if (replace) {
                 check();

@@ -1181,7 +1181,7 @@ function finish(filter, scans) {
   return { error, layers, rate, verdict: error ? "damaged" : verdictOf(filter, rate, deviation) };
 }
 
-/** Whether a filter keeps its target rate, in the words of bfinspect. */
+/** Returns whether a filter keeps its target rate, in the words of bfinspect. */
 function verdictOf({ info, layers }, rate, deviation) {
   const target = layers[0].series ? layers[0].series.seriesFpr : info.fpr;
   if (info.n === 0 && info.ones === 0) return "empty";

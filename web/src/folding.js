@@ -25,7 +25,7 @@ function usefulFactors(units, fill, k) {
   return divisors(units).filter((factor) => factor === 1 || least(factor) <= HIGHEST_RATE * 1.2);
 }
 
-/** One factor of the layout blocked. It ORs `step` blocks of its parent to one block and passes that on. */
+/** One factor of the blocked layout. It ORs `step` blocks of its parent to one block and passes that on. */
 class BlockFold {
   constructor(factor, k) {
     Object.assign(this, { factor, k, step: 1, children: [], waiting: 0 });

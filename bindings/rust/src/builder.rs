@@ -18,7 +18,7 @@ use std::vec::Vec;
 /// The bytes of the filter follow from the set of the keys: their order does not matter, and a key
 /// that is added twice counts once. The builder keeps 8 bytes for each key that it was given.
 ///
-/// Without other wishes the filter has the layout blocked and as many bits as the keys need for
+/// Without other wishes the filter has the blocked layout and as many bits as the keys need for
 /// a false-positive rate of 1%.
 ///
 /// # Examples
@@ -139,7 +139,7 @@ impl Builder {
     /// Sets m, the number of bits (counting: of counters), instead of choosing it by the rate.
     /// Of a slice, it is that of the whole filter.
     ///
-    /// In the layouts blocked and ribbon it is rounded up to a multiple of 512.
+    /// In the blocked and ribbon layouts it is rounded up to a multiple of 512.
     #[must_use]
     pub fn bits(mut self, m: u64) -> Self {
         self.bits = Some(m);

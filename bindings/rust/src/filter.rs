@@ -139,10 +139,10 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
-    /// Whether a key may be in the set. `false` is certain.
+    /// Returns whether a key may be in the set. `false` is certain.
     ///
-    /// If the keys are hashed by an application, the answer is `true`, and [`Filter::error`] reports
-    /// [`Error::Hash`]: use [`Filter::contains_digest`].
+    /// If the keys are hashed by an application, the answer is `true`, and [`Filter::error`]
+    /// reports [`Error::Hash`]: use [`Filter::contains_digest`].
     #[inline]
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
@@ -166,7 +166,7 @@ impl<'a> Filter<'a> {
         digest(key, self.seed)
     }
 
-    /// Whether a key with this digest may be in the set. `false` is certain.
+    /// Returns whether a key with this digest may be in the set. `false` is certain.
     ///
     /// The digest must come from [`Filter::digest`] of a filter with the same seed, or from the
     /// application's function that was stated.
@@ -200,7 +200,7 @@ impl<'a> Filter<'a> {
         core::iter::once(&self.first).chain(&self.rest)
     }
 
-    /// Whether text may be in the set. Its keys must be text.
+    /// Returns whether text may be in the set. Its keys must be text.
     ///
     /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z.
     ///
@@ -218,7 +218,7 @@ impl<'a> Filter<'a> {
         Ok(self.contains(key.as_bytes()))
     }
 
-    /// Whether an integer may be in the set. Its keys must be integers.
+    /// Returns whether an integer may be in the set. Its keys must be integers.
     ///
     /// Integers of every width are one kind: convert a `u64` with `as i64`.
     ///
@@ -230,7 +230,7 @@ impl<'a> Filter<'a> {
         Ok(self.contains(&key.to_le_bytes()))
     }
 
-    /// Whether a record may be in the set. Its keys must be records of this size.
+    /// Returns whether a record may be in the set. Its keys must be records of this size.
     ///
     /// # Errors
     ///

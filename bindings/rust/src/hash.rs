@@ -62,7 +62,7 @@ pub(crate) fn mulhi(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// The cells of a digest in the layouts classic and counting.
+/// The cells of a digest in the classic and counting layouts.
 pub(crate) fn cells(digest: u64, k: u32, m: u64) -> impl Iterator<Item = u64> {
     let mut g = digest;
     (0..k).map(move |_| {

@@ -129,7 +129,7 @@ fn check_magic(bytes: &[u8]) -> Result<()> {
     Err(if MANGLED.iter().any(mangled) { Error::TextMode } else { Error::Magic })
 }
 
-/// Whether two sequences are equal over the smaller of their lengths.
+/// Returns whether two sequences are equal over the smaller of their lengths.
 fn begins_alike(bytes: &[u8], pattern: &[u8]) -> bool {
     bytes.iter().zip(pattern).all(|(byte, expected)| byte == expected)
 }

@@ -35,7 +35,7 @@ impl Layout {
             .find(|layout| layout.number() == number)
     }
 
-    /// Whether m is a multiple of 512.
+    /// Returns whether m is a multiple of 512.
     pub(crate) fn has_blocks(self) -> bool {
         matches!(self, Layout::Blocked | Layout::Ribbon)
     }
@@ -207,7 +207,7 @@ pub struct Info {
     pub label: String,
     /// The number of distinct keys.
     pub n: u64,
-    /// Whether `n` is an estimate.
+    /// Returns whether `n` is an estimate.
     pub n_estimated: bool,
     /// The number of one bits (counting: of counters above 0).
     pub ones: u64,

@@ -51,7 +51,7 @@ impl Pages {
         }
     }
 
-    /// Whether a zero bit of the page can be relied on.
+    /// Returns whether a zero bit of the page can be relied on.
     #[inline(always)]
     pub(crate) fn is_right(&self, page: usize) -> bool {
         self.are_all_right() || self.bits(page) == RIGHT

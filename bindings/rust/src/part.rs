@@ -174,13 +174,13 @@ impl Part {
         verify::page(&container[self.used.clone()], page)
     }
 
-    /// Whether every zero bit is a certain "no".
+    /// Returns whether every zero bit is a certain "no".
     #[inline]
     pub(crate) fn are_all_right(&self) -> bool {
         self.pages.are_all_right()
     }
 
-    /// Whether a zero bit of the page is a certain "no".
+    /// Returns whether a zero bit of the page is a certain "no".
     #[inline]
     fn relies_on(&self, container: &[u8], page: usize, fault: &Fault) -> bool {
         self.pages.is_right(page) || self.check_page(container, page, fault)

@@ -166,14 +166,14 @@ impl Query {
     }
 }
 
-/// Whether a digest may be in the used part of a page.
+/// Returns whether a digest may be in the used part of a page.
 #[cfg(feature = "std")]
 pub(crate) fn maybe(page: &[u8], digest: u64) -> bool {
     let Query { start, end, hash } = Query::new(0, mix(to_seedless(digest)), Shape::of_page(page));
     holds(&page[start as usize..end as usize], mix(to_coefficients(hash)), hash as u32)
 }
 
-/// Whether the equations of a row hold: the columns of its first group, and as many of the next.
+/// Returns whether a row's equations hold: columns of its first group, and as many of the next.
 #[inline]
 pub(crate) fn holds(columns: &[u8], row: u64, right: u32) -> bool {
     let (first, second) = columns.split_at(columns.len() / 2);

@@ -54,7 +54,7 @@ pub(crate) fn check_next(last: &Image, next: &Image) -> Result<()> {
     }
 }
 
-/// Whether two sealed layers belong to one series.
+/// Returns whether two sealed layers belong to one series.
 fn are_alike(one: &Image, two: &Image, layer: &Layer, other: &Layer) -> bool {
     let (a, b) = (&one.info, &two.info);
     a.hash == b.hash

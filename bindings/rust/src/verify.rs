@@ -44,7 +44,7 @@ pub(crate) fn count(body: &[u8], layout: Layout) -> (u64, u64) {
     counts
 }
 
-/// Whether the bits and bytes beyond m are zero.
+/// Returns whether the bits and bytes beyond m are zero.
 pub(crate) fn has_clean_end(body: &[u8], info: &Info) -> bool {
     let used = bytes_needed(info.layout, info.m) as usize;
     let bits = match info.layout {

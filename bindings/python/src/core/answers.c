@@ -353,7 +353,8 @@ struct operand {
     Py_buffer view;
 };
 
-/* Whether the slots of a type are those of this file: both operands of `a & b` come here. */
+/* Returns whether the slots of a type are those of this file: both operands of `a & b` come
+ * here. */
 static bool is_answers(PyObject *object)
 {
     return PyType_GetSlot(Py_TYPE(object), Py_tp_repr) == SLOT(represent);

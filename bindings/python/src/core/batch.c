@@ -113,7 +113,7 @@ struct chunk {
     bool nulls;  /* `valid` has a 0 */
 };
 
-/* Whether an object is a missing value of pandas. */
+/* Returns whether an object is a missing value of pandas. */
 static bool is_missing(PyObject *object)
 {
     if (object == Py_None)

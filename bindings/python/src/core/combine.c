@@ -70,8 +70,8 @@ static bool work_enter(struct work *w)
     return true;
 }
 
-/* Whether an error concerns a source: damage, or a form that the function does not accept (a
- * series, a slice, a layout). Every other error concerns the result. */
+/* Returns whether an error concerns a source: damage, or a form that the function does not accept
+ * (a series, a slice, a layout). Every other error concerns the result. */
 static bool is_of_source(int error, const bloomfile_filter *f)
 {
     return bloomfile_check(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||

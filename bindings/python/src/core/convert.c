@@ -111,7 +111,7 @@ PyObject *path_bytes(PyObject *str)
     return PyUnicode_EncodeFSDefault(str);
 }
 
-/* "a, b, c". NULL: an exception is set. */
+/* "a, b, c". Returns NULL with an exception set. */
 static PyObject *listed(char *const *names)
 {
     PyObject *list = PyList_New(0), *comma = PyUnicode_FromString(", "), *text = NULL;
@@ -136,7 +136,7 @@ static bool is_known(PyObject *keyword, char *const *names)
     return false;
 }
 
-/* " (did you mean fpr?)", or "". NULL: an exception is set. */
+/* " (did you mean fpr?)", or "". Returns NULL with an exception set. */
 static PyObject *meant(PyObject *keyword, PyObject *listed_names)
 {
     PyObject *records = PyImport_ImportModule("bloomfile.records");

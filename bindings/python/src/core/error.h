@@ -31,7 +31,7 @@ PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObje
  * `asked`. NULL: the parameter is unknown; an exception that is already set is kept. */
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked);
 
-/* "fpr=2.0", for that. NULL: an exception is set. */
+/* "fpr=2.0", for that. Returns NULL with an exception set. */
 PyObject *error_fpr(const char *name, double fpr);
 PyObject *error_threads(uint32_t threads);
 PyObject *error_key_size(uint32_t size);

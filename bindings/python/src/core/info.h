@@ -7,7 +7,7 @@
 
 #include "state.h"
 
-/* bloomfile.Info or bloomfile.Header. NULL: an exception is set. */
+/* bloomfile.Info or bloomfile.Header. Returns NULL with an exception set. */
 PyObject *info_object(struct state *state, const char *class_name,
                       const struct bloomfile_info *info);
 

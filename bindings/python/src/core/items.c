@@ -51,7 +51,7 @@ static size_t code_size(const struct scan *scan, char code)
     return 8;
 }
 
-/* Whether it was an order of bytes. */
+/* Returns whether it was an order of bytes. */
 static bool take_order(struct scan *scan)
 {
     const char c = *scan->at;

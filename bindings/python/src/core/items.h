@@ -9,7 +9,8 @@
  * and structs of these without padding. Otherwise returns the reason, for a message. */
 const char *items_unfit(const char *format, Py_ssize_t size);
 
-/* Whether they are numbers in this machine's order, of this size, whose code is one of `codes`. */
+/* Returns whether they are numbers in this machine's order, of this size, whose code is one of
+ * `codes`. */
 bool items_are(const Py_buffer *view, size_t size, const char *codes);
 
 /* The size of items that are integers of any width in this machine's order, negative if they have a

@@ -21,7 +21,8 @@ bool key_get_slowly(struct key *key, PyObject *object);
 bool key_has_no_utf8(void);
 
 /* The bytes of an object, which must outlive the key: the UTF-8 of a str, or 8 bytes,
- * little-endian, of an integer. The key must stay where it is. false: an exception is set. */
+ * little-endian, of an integer. The key must stay where it is. Returns false with an exception
+ * set. */
 static inline bool key_get(struct key *key, PyObject *object)
 {
     key->held = false;

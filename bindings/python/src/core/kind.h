@@ -30,14 +30,14 @@ static inline bool kind_fits(const struct kind *k, uint32_t key, uint64_t size)
            (k->size == 0 || size == k->size || key != BLOOMFILE_KEYS_BYTES);
 }
 
-/* Whether such keys fit. `key` becomes the kind if there was no kind before. */
+/* Returns whether such keys fit. `key` becomes the kind if there was no kind before. */
 bool kind_admits(struct kind *k, uint32_t key, uint64_t size);
 
 /* Sets the exception, with the number of keys added before; returns NULL. */
 PyObject *kind_refuse(const struct kind *k, struct state *state, PyObject *path, uint32_t key,
                       uint64_t size, size_t done);
 
-/* The digest of a key whose size or letters matter. 0, BLOOMFILE_EKEYKIND, ENOMEM. */
+/* The digest of a key whose size or letters matter. Returns 0, BLOOMFILE_EKEYKIND, ENOMEM. */
 int kind_hash_slowly(const struct kind *k, uint64_t seed, const void *key, size_t size,
                      uint64_t *digest);
 

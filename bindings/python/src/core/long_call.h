@@ -27,8 +27,8 @@ int long_call_end(struct long_call *call, int error);
         error = long_call_end(&long_call, error);                                                  \
     } while (0)
 
-/* Whether a signal handler is running inside such a call of this thread. It must not wait: the lock
- * may be held by that call. */
+/* Returns whether a signal handler is running inside such a call of this thread. It must not wait:
+ * the lock may be held by that call. */
 bool long_call_is_interrupted(void);
 
 #endif

@@ -20,8 +20,8 @@ struct output {
     size_t done;
 };
 
-/* n answers of `width` bytes: 1, for Answers, or 8, for a bytearray of digests. false: an exception
- * is set, and there is nothing to end. */
+/* n answers of `width` bytes: 1, for Answers, or 8, for a bytearray of digests. Returns false with
+ * an exception set, and there is nothing to end. */
 bool output_begin(struct output *o, struct state *state, PyObject *given, size_t n, size_t width);
 
 /* Sets the answer of all keys to 1 ("new" or "maybe") in the caller's buffer, so that a failure
@@ -40,12 +40,12 @@ PyObject *output_fail(PyObject *given, size_t width);
 /* No answers. */
 void output_none(struct output *o);
 
-/* Where the next n answers go, until the next call; they are done then. NULL: an exception is set
- * (width not 0). */
+/* Where the next n answers go, until the next call; they are done then. Returns NULL with an
+ * exception set (width not 0). */
 unsigned char *output_next(struct output *o, size_t n);
 
-/* The last n answers that output_next() gave out are null where `valid` is 0. false: an exception
- * is set, because a null has no digest, and no place in a buffer of the caller's. */
+/* The last n answers that output_next() gave out are null where `valid` is 0. Returns false with an
+ * exception set, because a null has no digest, and no place in a buffer of the caller's. */
 bool output_nulls(struct output *o, const unsigned char *valid, size_t n);
 
 /* Returns the result, or NULL after a failure, and releases the buffers. */

@@ -39,7 +39,7 @@ struct destination {
     struct bloomfile_destination to;
 };
 
-/* By a format "O&|$p:METHOD". false: an exception is set. */
+/* By a format "O&|$p:METHOD". Returns false with an exception set. */
 bool destination_parse(struct destination *d, const char *format, PyObject *args,
                        PyObject *keywords);
 

@@ -114,7 +114,7 @@ static bool copy_shares(const struct whole *w, const struct source *s, struct re
     return true;
 }
 
-/* A list of bytes with room for the digests. NULL: an exception is set. */
+/* A list of bytes with room for the digests. Returns NULL with an exception set. */
 static PyObject *make_room(const struct whole *w, const struct source *s, struct recent *recent,
                            struct share *shares)
 {

@@ -30,8 +30,8 @@ struct source {
     unsigned holds;
 };
 
-/* Each of these begins a source, to be ended by source_end(). false: an exception is set, and there
- * is nothing to end. */
+/* Each of these begins a source, to be ended by source_end(). Returns false with an exception set,
+ * and there is nothing to end. */
 
 /* Digests: items of 8 bytes without sign, or bytes, 8 for each. */
 bool source_of_digests(struct source *s, PyObject *buffer);
@@ -51,7 +51,7 @@ bool source_of_spans(struct source *s, PyObject *data, PyObject *starts, PyObjec
 
 void source_end(struct source *s);
 
-/* Whether some memory lies in the source's. */
+/* Returns whether some memory lies in the source's. */
 bool source_overlaps(const struct source *s, const void *memory, size_t size);
 
 /* The ways of hashing, for arrays of Arrow too. */

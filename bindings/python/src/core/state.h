@@ -14,7 +14,8 @@ struct state {
 
 extern struct PyModuleDef module_definition;
 
-/* The state of the module that made this type, or a base of it. NULL: an exception is set. */
+/* The state of the module that made this type, or a base of it. Returns NULL with an exception
+ * set. */
 struct state *state_of(PyTypeObject *type);
 
 #endif

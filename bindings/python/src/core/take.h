@@ -11,8 +11,8 @@
 #include "turn.h"
 
 struct taker {
-    /* Called without the GIL. `answers` has room for n; NULL if width is 0. 0 or an error, after
-     * which it has answered the first *done. */
+    /* Called without the GIL. `answers` has room for n; NULL if width is 0. Returns 0 or an error,
+     * after which it has answered the first *done. */
     int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers,
                 size_t *done);
     size_t width;        /* bytes of an answer; 0: no answers */
@@ -26,12 +26,12 @@ struct taker {
     PyObject *path;
 };
 
-/* All keys of the source; answers go where the output's next ones do. false: an exception is set,
- * and some keys may have been taken. */
+/* All keys of the source; answers go where the output's next ones do. Returns false with an
+ * exception set, and some keys may have been taken. */
 bool take_source(const struct taker *taker, const struct source *source, struct output *output);
 
-/* Whether keys of the source's kind fit, of which `done` were taken before. false: an exception is
- * set. */
+/* Returns whether keys of the source's kind fit, of which `done` were taken before. Returns false
+ * with an exception set. */
 bool take_admits(const struct taker *taker, const struct source *source, size_t done);
 
 /* Like take_source(), for a single key; also returns its digest. */

@@ -82,8 +82,8 @@ static bool exclude(enum turn_kind a, enum turn_kind b)
     return a == TURN_ALONE || b == TURN_ALONE || (a == TURN_ADDING && b == TURN_ADDING);
 }
 
-/* Whether this waiter need not wait for an earlier waiter. A waiter that is not in the queue,
- * because it is new or the process is a child of fork, is appended. */
+/* Returns whether this waiter need not wait for an earlier waiter. A waiter that is not in the
+ * queue, because it is new or the process is a child of fork, is appended. */
 static bool is_next(struct turn *t, struct waiter *me)
 {
     bool next = true;

@@ -27,7 +27,7 @@ struct turn {
     bool closing;
 };
 
-/* Watches for fork, from the first import on. false: an exception is set. */
+/* Watches for fork, from the first import on. Returns false with an exception set. */
 bool turn_watch(void);
 
 /* Stands for this process, of those that have forked each other; not 0. */
@@ -43,8 +43,8 @@ void turn_begin(struct turn *t, void *handle, PyObject *path);
 /* Sets ValueError: the handle is closed. */
 void turn_closed(PyObject *path);
 
-/* Waits until a use of this kind may begin. Returns the handle, for use under the GIL. NULL: an
- * exception is set, ValueError if it is closed. */
+/* Waits until a use of this kind may begin. Returns the handle, for use under the GIL. Returns NULL
+ * with an exception set, ValueError if it is closed. */
 void *turn_wait(struct turn *t, enum turn_kind kind);
 static inline void *turn_ready(struct turn *t)
 {

@@ -24,7 +24,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
 }
 
-/// Whether a key may be in an image.
+/// Returns whether a key may be in an image.
 pub fn maybe(image: &[u8], key: &[u8]) -> bool {
     bloomfile::Filter::from_bytes(image).map_or(true, |filter| filter.contains(key))
 }

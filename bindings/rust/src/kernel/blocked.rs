@@ -112,7 +112,7 @@ fn ring<'c>(
     found
 }
 
-/// Whether all bits of a digest in its block are one.
+/// Returns whether all bits of a digest in its block are one.
 #[inline(always)]
 pub(super) fn portable(block: &Block, digest: u64, k: u32) -> bool {
     let mut g = digest.wrapping_mul(C);

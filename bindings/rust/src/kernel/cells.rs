@@ -48,7 +48,7 @@ impl<const COUNTERS: bool> Cells<'_, COUNTERS> {
         })
     }
 
-    /// Whether all cells of a digest are set, without a branch on each.
+    /// Returns whether all cells of a digest are set, without a branch on each.
     #[inline(always)]
     pub(super) fn has(&self, digest: u64) -> bool {
         cells(digest, self.k, self.m).fold(true, |all, cell| all & self.is_set(cell))
@@ -73,7 +73,7 @@ impl<const COUNTERS: bool> Cells<'_, COUNTERS> {
     }
 }
 
-/// Whether all cells of a digest are set. Looks at no checksum.
+/// Returns whether all cells of a digest are set. Looks at no checksum.
 ///
 /// In a cached body, testing all cells takes less time than a branch on each, which could not be
 /// predicted. In a larger body each cell is a cache miss, so the first that is not set ends the

@@ -81,10 +81,10 @@ const COMPILED_FOR_AVX512: bool = cfg!(all(
 /// The functions that are implemented for each instruction set. A value of the type is the proof
 /// that the processor supports the set.
 trait Set: Copy {
-    /// Whether all bits of a digest in its block are one.
+    /// Returns whether all bits of a digest in its block are one.
     fn has(self, block: &Block, digest: u64, spread: &Spread) -> bool;
 
-    /// Whether all cells of a digest are set, in a body that a cache holds.
+    /// Returns whether all cells of a digest are set, in a body that a cache holds.
     #[inline(always)]
     fn has_cells<const COUNTERS: bool>(self, cells: &Cells<'_, COUNTERS>, digest: u64) -> bool {
         cells.has(digest)
@@ -96,7 +96,7 @@ trait Set: Copy {
         cells.round(runners, 0);
     }
 
-    /// Whether the equations of a row hold: columns of its first group, and as many of the next.
+    /// Returns whether a row's equations hold: columns of its first group, and as many of the next.
     fn holds(self, columns: &[u8], row: u64, right: u32) -> bool;
 
     /// Sets each number of the last slice to `floor(a * b / 2^64)`.

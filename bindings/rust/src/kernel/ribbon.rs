@@ -121,7 +121,7 @@ pub(crate) fn page_of(digest: u64, body: &[u8]) -> u64 {
     mulhi(digest, (body.len() / LINE) as u64) / LINES_OF_PAGE
 }
 
-/// Whether a digest may be in its page.
+/// Returns whether a digest may be in its page.
 #[inline(always)]
 pub(super) fn contains(body: &[u8], page: u64, shape: Shape, digest: u64, set: impl Set) -> bool {
     let Query { start, end, hash } = Query::new(page, mix(to_seedless(digest)), shape);

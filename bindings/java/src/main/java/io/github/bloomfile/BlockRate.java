@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** The rate to expect of the layout blocked: the mean over the number of keys that fall into a block. */
+/** The rate to expect of the blocked layout: the mean over the number of keys that fall into a block. */
 final class BlockRate {
     private static final int BITS = 512;
     /** A block counts as full after more throws. */

@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.LongBuffer;
 import java.util.Arrays;
 
-/** The body of the layout blocked: digests that ascend fill page after page, each while it is in the cache. */
+/** The body of the blocked layout: digests that ascend fill page after page, each while it is in the cache. */
 final class BlockedFill implements Digests.Sink {
     /** C of section 10. */
     static final long C = 0x9E3779B97F4A7C15L;

@@ -19,9 +19,9 @@ import java.nio.file.Path;
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there
  * on in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the
- * filter, and while it writes 32 bytes for each 1024th digest. The layouts classic and counting also take the filter
+ * filter, and while it writes 32 bytes for each 1024th digest. The classic and counting layouts also take the filter
  * itself, or as much of it as {@link Params#memory} allows, and go through the digests once for each part. A filter or
- * slice of the layout blocked is written as it is made, page after page, so its size does not matter otherwise.
+ * slice of the blocked layout is written as it is made, page after page, so its size does not matter otherwise.
  *
  * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each. A call during another
  * one, by another thread, throws {@link IllegalStateException}, and so do all later calls: the filter would lack its

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * The body of the layouts classic and counting, where the positions of a key lie anywhere: part after part, as large as
+ * The body of the classic and counting layouts, where the positions of a key lie anywhere: part after part, as large as
  * memory allows, and for each all digests once.
  */
 final class CellFill {

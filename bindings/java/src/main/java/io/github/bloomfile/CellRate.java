@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** The rate to expect of the layouts classic and counting: all k positions of a key hit cells that n * k throws hit. */
+/** The rate to expect of the classic and counting layouts: all k positions of a key hit cells that n * k throws hit. */
 final class CellRate {
     /** After more throws the rate is computed from mean and variance of the cells that were hit. */
     private static final int EXACT = 2048;

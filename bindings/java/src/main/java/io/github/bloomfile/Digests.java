@@ -176,7 +176,7 @@ final class Digests implements Closeable {
         return sum[0];
     }
 
-    /** Whether all can be read: no interrupt has closed the temporary file. */
+    /** Returns whether all can be read: no interrupt has closed the temporary file. */
     boolean isThere() {
         return spool == null || spool.isOpen();
     }

@@ -84,7 +84,7 @@ public enum ErrorCode {
     EMISSINGLAYER("a layer of the series is missing", "restore the missing file"),
     /** A series, where a single image is needed. */
     EISSERIES("a series of layers, where one filter is needed", "build one filter from the keys"),
-    /** A body of the layout ribbon, which can be made again only from its keys. */
+    /** A body of the ribbon layout, which can be made again only from its keys. */
     EISRIBBON("a ribbon filter cannot be changed, folded, merged or patched",
             "build one filter from all keys"),
     /** The header of a slice contradicts itself. */

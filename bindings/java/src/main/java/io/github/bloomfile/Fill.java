@@ -13,7 +13,7 @@ final class Fill {
      * it is 0.
      *
      * @param memory bytes that a body may take
-     * @return the rate of the layout ribbon, else 0
+     * @return the rate of the ribbon layout, else 0
      */
     static double image(Header h, Digests digests, ImageOut out, long memory) throws IOException {
         Sealer sealer = new Sealer(h, out);

@@ -246,7 +246,7 @@ public final class Filter implements Closeable {
             return bytes;
         }
 
-        /** Whether all that was read until now was there. */
+        /** Returns whether all that was read until now was there. */
         boolean wasThere() {
             // earlier reads must not move after the read of the tail
             VarHandle.acquireFence();
@@ -286,7 +286,7 @@ public final class Filter implements Closeable {
             }
         }
 
-        /** Whether the time of its status moved since this was called last. */
+        /** Returns whether the time of its status moved since this was called last. */
         synchronized boolean wasTouched() {
             boolean was = wasTouched;
             wasTouched = false;
@@ -603,7 +603,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Whether a key may be in the set.
+     * Returns whether a key may be in the set.
      *
      * @param key its bytes
      * @return false if it is certainly not
@@ -615,7 +615,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Whether a key may be in the set.
+     * Returns whether a key may be in the set.
      *
      * @param bytes an array with the key
      * @param off where it begins
@@ -645,7 +645,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Whether a text may be in the set.
+     * Returns whether a text may be in the set.
      *
      * @param utf8 an array with its UTF-8
      * @param off where it begins
@@ -661,7 +661,8 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Whether an integer of any width may be in the set: its eight bytes as a long, the least significant first.
+     * Returns whether an integer of any width may be in the set: its eight bytes as a long, the least significant
+     * first.
      *
      * @param key the number
      * @return false if it is certainly not
@@ -751,7 +752,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Whether a key may be in the set.
+     * Returns whether a key may be in the set.
      *
      * @param digest its digest: of {@link #digest}, or of the application's function that was named
      * @return false if it is certainly not
@@ -773,7 +774,7 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** Whether no "no" counts: called after the bits were read. */
+    /** Returns whether no "no" counts: called after the bits were read. */
     private boolean isPoisoned() {
         return live.isPoisoned() && lose(ErrorCode.EPOISONED);
     }

@@ -24,8 +24,8 @@ public final class Fold {
      * @param src the filter
      * @param options options beyond the default; {@code dst} may be {@code src} with {@link WriteOption#REPLACE}
      * @return the factor, 1 of a copy
-     * @throws BloomfileException EISRIBBON of the layout ribbon, ELAYOUT of counting, EISSERIES of a series, EISSLICE of a slice;
-     *     or the source cannot be opened, or is damaged
+     * @throws BloomfileException EISRIBBON of the ribbon layout, ELAYOUT of counting, EISSERIES of a series, EISSLICE
+     *     of a slice; or the source cannot be opened, or is damaged
      * @throws IOException if reading or writing fails
      */
     public static long fold(Path dst, Path src, WriteOption... options) throws IOException {

@@ -158,7 +158,7 @@ final class Header {
         final String attempted;
         /** Whether hash functions of applications are known: app-hashes.md. */
         final boolean applications;
-        /** Whether the record in force may be live: live.md. */
+        /** Returns whether the record in force may be live: live.md. */
         boolean live;
 
         Source(String attempted, boolean applications) {
@@ -374,7 +374,7 @@ final class Header {
         return u32(b, at + size - 4) == crc(b, at, size - 4) && u32(b, at + 60) == headerCrc;
     }
 
-    /** Whether these are the bits of a number from +0 on and below 1. */
+    /** Returns whether these are the bits of a number from +0 on and below 1. */
     static boolean isRate(long bits) {
         return bits >= 0 && bits < ONE;
     }
@@ -394,7 +394,7 @@ final class Header {
         return isCleanText(b, 128, length) ? new String(b, 128, length, StandardCharsets.UTF_8) : null;
     }
 
-    /** Whether bytes are UTF-8 as RFC 3629 has it, without control characters. */
+    /** Returns whether bytes are UTF-8 as RFC 3629 has it, without control characters. */
     static boolean isCleanText(byte[] b, int off, int length) {
         int end = off + length;
         int i = off;

@@ -25,7 +25,7 @@ final class Image {
     private static final long D = 0xD1B54A32D192ED03L;
     /** Lookups of a batch that are under way together, so that they wait for memory at the same time. */
     private static final int GROUP = 64;
-    /** Whether copying from a lost page throws an error; older Java VMs may copy anything. */
+    /** Returns whether copying from a lost page throws an error; older Java VMs may copy anything. */
     private static final boolean FAULTS_ARE_ERRORS = Runtime.version().feature() >= 14;
     /** The blocks that a processor has near enough not to wait for. */
     private static final long NEAR = 1 << 15;
@@ -141,7 +141,7 @@ final class Image {
         return (int) Math.min(Header.PAGE, header.bodySize - page * Header.PAGE);
     }
 
-    /** Whether the page with this byte of the body can be relied on. */
+    /** Returns whether the page with this byte of the body can be relied on. */
     private boolean relies(long offset) {
         int now = (int) MODE.getOpaque(this);
         return now == TRUSTED || now == CHECKING && isRight(offset >>> 12);
@@ -255,7 +255,7 @@ final class Image {
         return wrong;
     }
 
-    /** Whether a key of this digest may be in the image. */
+    /** Returns whether a key of this digest may be in the image. */
     boolean mayContain(long digest) {
         return layout == Layout.BLOCKED ? blocked(digest) : layout == Layout.RIBBON ? ribbon(digest) : scattered(digest);
     }
@@ -293,7 +293,10 @@ final class Image {
         return false;
     }
 
-    /** Whether one of the first six bits of a digest is zero in a copy of the block at an index, in a byte that is not. */
+    /**
+     * Returns whether one of the first six bits of a digest is zero in a copy of the block at an index, in a byte that
+     * is not.
+     */
     private static boolean lacks(ByteBuffer c, int at, long g, int k) {
         byte[] block = new byte[64];
         Copies.copy(c, at, block);
@@ -348,7 +351,7 @@ final class Image {
         return false;
     }
 
-    /** Whether a bit or counter is zero in a copy. */
+    /** Returns whether a bit or counter is zero in a copy. */
     private boolean isZero(long x) {
         boolean counts = layout == Layout.COUNTING;
         long offset = counts ? x >>> 1 : x >>> 3;
@@ -374,7 +377,7 @@ final class Image {
         return offset < 0 || block(chunk(offset), (int) offset & CHUNK_MASK, digest, k);
     }
 
-    /** Whether all k bits of a digest are one in the block at an index. */
+    /** Returns whether all k bits of a digest are one in the block at an index. */
     private static boolean block(ByteBuffer c, int at, long g, int k) {
         int left = k;
         for (;;) {
@@ -418,7 +421,7 @@ final class Image {
         return true;
     }
 
-    /** Whether a bit is one, or a counter above 0, or its page cannot be relied on. */
+    /** Returns whether a bit is one, or a counter above 0, or its page cannot be relied on. */
     private boolean isSet(long x) {
         if (layout == Layout.COUNTING) {
             long offset = x >>> 1;
@@ -442,7 +445,7 @@ final class Image {
         return chunk(page).getLong((int) page & CHUNK_MASK);
     }
 
-    /** Whether a digest fulfils its equations in the page of this offset and head: ribbon.md 4. */
+    /** Returns whether a digest fulfils its equations in the page of this offset and head: ribbon.md 4. */
     private boolean columns(long page, long digest, long head, boolean copied) {
         int words = words(page >>> 12);
         if (!isHead(head, words)) {

@@ -27,7 +27,7 @@ public final class Info {
     }
 
     /**
-     * m: the number of bits, or in the layout counting of counters.
+     * m: the number of bits, or in the counting layout of counters.
      *
      * @return 1 to 2^60
      */
@@ -63,7 +63,7 @@ public final class Info {
     }
 
     /**
-     * Whether n is an estimate.
+     * Returns whether n is an estimate.
      *
      * @return whether it is
      */
@@ -72,7 +72,7 @@ public final class Info {
     }
 
     /**
-     * The bits that are one, or in the layout counting the counters above 0.
+     * The bits that are one, or in the counting layout the counters above 0.
      *
      * @return 0 to m
      */
@@ -81,7 +81,7 @@ public final class Info {
     }
 
     /**
-     * In the layout counting, the counters that stay at 15.
+     * In the counting layout, the counters that stay at 15.
      *
      * @return 0 to {@link #ones}
      */
@@ -187,7 +187,7 @@ public final class Info {
     }
 
     /**
-     * Whether the header has 512 bytes, as in an image inside another file, instead of 4096.
+     * Returns whether the header has 512 bytes, as in an image inside another file, instead of 4096.
      *
      * @return whether it has
      */
@@ -214,7 +214,8 @@ public final class Info {
     }
 
     /**
-     * Whether the filter was live when it was opened: counts and watermark are those of the last sync before that.
+     * Returns whether the filter was live when it was opened: counts and watermark are those of the last sync before
+     * that.
      *
      * @return whether it was
      */
@@ -223,7 +224,7 @@ public final class Info {
     }
 
     /**
-     * Whether it is a slice, which answers <em>maybe</em> to all keys outside its range.
+     * Returns whether it is a slice, which answers <em>maybe</em> to all keys outside its range.
      *
      * @return whether it is
      */

@@ -33,7 +33,7 @@ public enum Layout {
         return number >= 1 && number <= OF.length ? OF[number - 1] : null;
     }
 
-    /** Whether m must be a multiple of 512: blocks, or lines. */
+    /** Returns whether m must be a multiple of 512: blocks, or lines. */
     boolean hasBlocks() {
         return this == BLOCKED || this == RIBBON;
     }

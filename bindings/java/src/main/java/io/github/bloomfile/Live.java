@@ -138,7 +138,7 @@ final class Live {
         }
     }
 
-    /** Whether a process holds byte 3 exclusively: a shared lock is refused then. */
+    /** Returns whether a process holds byte 3 exclusively: a shared lock is refused then. */
     private boolean isSynchronising() throws IOException {
         synchronized (Live.class) {
             for (;;) {

@@ -34,8 +34,8 @@ public final class MutableFilter {
 
     /**
      * An empty filter.
-     * @param params its parameters: of the layout blocked or classic, with a {@link Params#capacity capacity}, or both of {@link
-     *     Params#bits bits} and {@link Params#hashes hashes}; no slice
+     * @param params its parameters: of the blocked or classic layout, with a {@link Params#capacity capacity}, or both
+     *     of {@link Params#bits bits} and {@link Params#hashes hashes}; no slice
      * @throws BloomfileException EVALUE if that is not so; EUNREACHABLE if no size reaches the rate; ETOOBIG
      */
     public MutableFilter(Params params) throws BloomfileException {
@@ -156,7 +156,7 @@ public final class MutableFilter {
     }
 
     /**
-     * Whether a key may have been added.
+     * Returns whether a key may have been added.
      *
      * @param key its bytes
      * @return false if it certainly was not
@@ -168,7 +168,7 @@ public final class MutableFilter {
     }
 
     /**
-     * Whether a text may have been added: its UTF-8.
+     * Returns whether a text may have been added: its UTF-8.
      *
      * @param key the text
      * @return false if it certainly was not
@@ -180,7 +180,7 @@ public final class MutableFilter {
     }
 
     /**
-     * Whether an integer of any width may have been added.
+     * Returns whether an integer of any width may have been added.
      *
      * @param key the number
      * @return false if it certainly was not
@@ -211,7 +211,7 @@ public final class MutableFilter {
     }
 
     /**
-     * Whether a key may have been added.
+     * Returns whether a key may have been added.
      *
      * @param digest its digest under the seed of the filter
      * @return false if it certainly was not

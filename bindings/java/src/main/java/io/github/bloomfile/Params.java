@@ -114,9 +114,9 @@ public final class Params implements Serializable {
     }
 
     /**
-     * The number of bits (counters), in place of the number that the rate needs. In the layouts blocked and ribbon it is
-     * rounded up to a multiple of 512. A rate that is set as well is recorded. The layout ribbon needs it: about 7 bits a
-     * key for a rate of 0.01, in multiples of 32768.
+     * The number of bits (counters), in place of the number that the rate needs. In the blocked and ribbon layouts it
+     * is rounded up to a multiple of 512. A rate that is set as well is recorded. The ribbon layout needs it: about 7
+     * bits a key for a rate of 0.01, in multiples of 32768.
      *
      * @param m 1 to 2^60
      * @return this

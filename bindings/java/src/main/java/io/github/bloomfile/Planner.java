@@ -9,7 +9,7 @@ final class Planner {
     private Planner() {
     }
 
-    /** Whether m and k depend on how many distinct keys there will be. */
+    /** Returns whether m and k depend on how many distinct keys there will be. */
     static boolean needsKeys(Params p) {
         return p.capacity == 0 && (p.bits == 0 || p.hashes == 0 && p.layout != Layout.RIBBON);
     }
@@ -61,7 +61,7 @@ final class Planner {
     /**
      * Throws if a filter is over capacity, under the conditions of {@code bfcreate}.
      *
-     * @param solved the rate of the layout ribbon
+     * @param solved the rate of the ribbon layout
      */
     static void checkRate(Header h, boolean planned, double solved, String name) throws BloomfileException {
         boolean ribbon = h.layout == Layout.RIBBON;

@@ -4,7 +4,10 @@ package io.github.bloomfile;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** The body of the layout ribbon: digests that ascend come page after page, and each page is solved when all of its are there. */
+/**
+ * The body of the ribbon layout: digests that ascend come page after page, and each page is solved when all of its are
+ * there.
+ */
 final class RibbonFill implements Digests.Sink {
     private static final int LINES = 64;
 

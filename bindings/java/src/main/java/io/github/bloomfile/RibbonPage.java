@@ -83,7 +83,8 @@ final class RibbonPage {
         return (int) ((h >>> 32) * (groups - 1) >>> 32);
     }
 
-    /** Whether the keys of each group and the leftovers before it fit; otherwise the rows cannot be independent. */
+    /** Returns whether the keys of each group and the leftovers before it fit; otherwise the rows cannot be
+     * independent. */
     private boolean spread(long[] digests, int n) {
         Arrays.fill(loads, 0, groups, 0);
         for (int i = 0; i < n; i++) {
@@ -99,7 +100,7 @@ final class RibbonPage {
         return true;
     }
 
-    /** Whether the rows are independent. */
+    /** Returns whether the rows are independent. */
     private boolean eliminate(long[] digests, int n) {
         Arrays.fill(rows, 0, SLOTS * groups + 64, 0);
         for (int i = 0; i < n; i++) {

@@ -39,12 +39,12 @@ final class Tail {
         }
     }
 
-    /** Whether the bytes prove anything: the rest of a file's last page is also zeros. */
+    /** Returns whether the bytes prove anything: the rest of a file's last page is also zeros. */
     boolean tells() {
         return !Arrays.equals(there, new byte[LENGTH]);
     }
 
-    /** Whether all was there until now. */
+    /** Returns whether all was there until now. */
     boolean isThere() {
         byte[] now = gone.clone();
         Copies.copy(mapped, 0, now);

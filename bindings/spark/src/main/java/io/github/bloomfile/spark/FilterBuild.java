@@ -168,8 +168,8 @@ public final class FilterBuild {
     }
 
     /**
-     * Whether a sealed filter at the path may be replaced. Other files are never replaced, nor is a filter with keys by
-     * a filter without keys.
+     * Returns whether a sealed filter at the path may be replaced. Other files are never replaced, nor is a filter with
+     * keys by a filter without keys.
      *
      * @param allowed false if it is not set
      * @return this

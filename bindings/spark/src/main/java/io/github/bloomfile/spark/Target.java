@@ -51,7 +51,7 @@ final class Target {
     private final FileSystem files;
     private final Path path;
     private final boolean replace;
-    /** Whether the file that is to be replaced has any. */
+    /** Returns whether the file that is to be replaced has any. */
     private boolean hasKeys;
 
     Target(Storage storage, Path path, boolean replace) throws IOException {
@@ -104,7 +104,7 @@ final class Target {
         }
     }
 
-    /** Whether neither of its records, sections 6 and 7 of the specification, says that it is sealed. */
+    /** Returns whether neither of its records, sections 6 and 7 of the specification, says that it is sealed. */
     private static boolean isLive(ByteBuffer head) {
         int one = head.getInt(HEADER / 2 + STATE);
         int other = head.getInt(HEADER / 4 * 3 + STATE);
@@ -149,7 +149,7 @@ final class Target {
         return "file".equals(path.toUri().getScheme());
     }
 
-    /** Whether a file there appears when its upload ends, and not before. */
+    /** Returns whether a file there appears when its upload ends, and not before. */
     private boolean isStore() throws IOException {
         return files.hasPathCapability(path, ABORTABLE);
     }

@@ -102,7 +102,7 @@ public final class FaultyFileSystem extends RawLocalFileSystem {
         return false;
     }
 
-    /** Whether this process is the first to ask. */
+    /** Returns whether this process is the first to ask. */
     private boolean first(String fault) throws IOException {
         return new File(state, fault).createNewFile();
     }

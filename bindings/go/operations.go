@@ -17,7 +17,7 @@ const (
 	knownProvenance = 7
 )
 
-// headers returns the layers of a filter, to compare before their bodies are read.
+// headers returns the layers of a filter, so that they can be compared before their bodies are read.
 func (f *Filter) headers() ([]*layer, error) {
 	c, err := f.open()
 	if err != nil {

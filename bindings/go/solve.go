@@ -105,7 +105,7 @@ func (b *band) insert(slot, row uint64, right uint32) bool {
 // write computes the solution from the last slot to the first, with free slots 0, and writes each group when it is
 // complete.
 func (b *band) write(words []byte, s shape) {
-	var windows [33]uint64 // of each column: the solution from the current slot on
+	var windows [33]uint64 // for each column, the bits of the solution from the current slot on
 	columns, _ := s.columns(s.groups - 1)
 	for slot := uint64(len(b.rows)); slot > 0; {
 		slot--

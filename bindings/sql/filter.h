@@ -160,7 +160,7 @@ static inline bool sql_build_is_possible(const struct sql_build *build)
     return build->layout != 0 && build->fpr > 0 && build->fpr < 1;
 }
 
-/* Begins with the kind of all keys, which may be unknown if there are no keys. */
+/* Starts a build of keys of this kind, which may be unknown if there are no keys. */
 static inline int sql_build_start(struct sql_build *build, uint32_t kind,
                                   struct bloomfile_params *params)
 {

@@ -44,7 +44,7 @@ class image
         return *this;
     }
 
-    /* Takes over memory that a function of the C interface has made for bloomfile_to_memory(). */
+    /* Takes ownership of memory that the C interface allocated for bloomfile_to_memory(). */
     image(void *data, std::size_t size) noexcept : data_(data), size_(size)
     {
     }
@@ -197,7 +197,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
     }
 
   private:
-    /* Records ECANCELED if an exception leaves an add. */
+    /* A guard that records ECANCELED if an exception leaves an add. */
     class unfinished
     {
       public:
@@ -235,7 +235,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
         return code(error);
     }
 
-    /* The error for which it cannot finish. */
+    /* Returns the error because of which the builder cannot finish. */
     std::error_code state() const noexcept
     {
         const int error = failed_;
@@ -251,7 +251,7 @@ template <class Key = text, class Hasher = hasher<Key>> class builder
 
     bloomfile_builder *b_ = nullptr;
     detail::hashing how_;
-    std::atomic<int> failed_ = 0; /* how it began, or ECANCELED */
+    std::atomic<int> failed_ = 0; /* the error of creating the builder, or ECANCELED */
 };
 
 } // namespace v1

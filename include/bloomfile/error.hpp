@@ -140,7 +140,7 @@ class on_error
 
 } // namespace bloomfile
 
-/* So BLOOMFILE_EPAGE and its like are std::error_codes: if (ec == BLOOMFILE_EPAGE). */
+/* Makes BLOOMFILE_E* comparable with std::error_code: if (ec == BLOOMFILE_EPAGE). */
 inline std::error_code make_error_code(bloomfile_error error) noexcept
 {
     return bloomfile::code(error);

@@ -16,7 +16,7 @@ inline namespace v1
 namespace detail
 {
 
-/* Whether T is an owner of bytes that is about to be destroyed; a view is a pointer and a size. */
+/* Whether T is an rvalue that owns its bytes; a view (a pointer and a size) does not. */
 template <class T>
 inline constexpr bool is_leaving_owner_v =
     !std::is_reference_v<T> &&
@@ -119,7 +119,7 @@ template <class Key = text, class Hasher = hasher<Key>> class lookups : public h
         return how;
     }
 
-    /* Takes over an opened filter, if its keys are of this type. */
+    /* Takes ownership of an opened filter, if its keys are of this type. */
     void admit(bloomfile_filter *f, int error, on_error ec, const char *attempt,
                const char *path = "")
     {
@@ -187,7 +187,7 @@ class filter final : public lookups<Key, Hasher>
         return from_memory(bytes(made), flags | open_flags::copy, ec);
     }
 
-    /* Takes over a filter that the C interface has opened; after an error it is closed. */
+    /* Takes ownership of a filter that the C interface has opened. After an error it is closed. */
     static filter adopt(bloomfile_filter *f, on_error ec = {})
     {
         filter made;

@@ -69,7 +69,7 @@ class handle
         return f_ != nullptr ? code(bloomfile_damage(f_)) : why_;
     }
 
-    /* Like damage(), after looking at the file: see bloomfile_check(). */
+    /* Like damage(), but first examines the file: see bloomfile_check(). */
     std::error_code check() const noexcept
     {
         return f_ != nullptr ? code(bloomfile_check(f_)) : why_;
@@ -148,7 +148,7 @@ class handle
     }
 
   protected:
-    /* Protected: a filter of one type of keys must not be moved to a filter of another type. */
+    /* Protected, so that a filter of one key type cannot be moved to a filter of another. */
     handle(handle &&other) noexcept
     {
         swap(other);
@@ -167,7 +167,7 @@ class handle
         std::swap(why_, other.why_);
     }
 
-    /* Closes the open filter and owns `f` instead. If `ec` is an error, closes `f` too. */
+    /* Closes the open filter and takes ownership of `f`. If `ec` is an error, also closes `f`. */
     void take(bloomfile_filter *f, detail::hashing how, std::error_code ec) noexcept
     {
         close();

@@ -116,8 +116,8 @@ inline constexpr bool
     holds_v<C, T, std::void_t<data_t<C>, decltype(std::size(std::declval<C &>()))>> =
         std::is_convertible_v<element_t<C> (*)[], T (*)[]>;
 
-/* Whether C is a stretch of bytes, and whether of characters. An array of char is not: it may be a
- * literal. */
+/* is_bytes_v: whether C is a contiguous range of bytes; is_text_v: of characters. Not an array of
+ * char, which may be a literal. */
 template <class C, class = void> inline constexpr bool is_bytes_v = false;
 template <class C>
 inline constexpr bool
@@ -131,8 +131,8 @@ inline constexpr bool is_text_v<C, std::enable_if_t<is_bytes_v<C>>> =
 
 } // namespace detail
 
-/* A stretch of the caller's memory, for arguments. Arrays, std::vector, std::array and, from C++20
- * on, std::span convert to it. */
+/* A view of the caller's memory, for arguments. Arrays, std::vector, std::array and, from C++20 on,
+ * std::span convert to it. */
 template <class T> class span
 {
   public:
@@ -235,9 +235,9 @@ class answers
     } it_;
 };
 
-/* Bytes of the caller's: a key, or an image. A std::string, a std::string_view and a string that
- * ends with a zero convert to it. So do all types with data() and size() of char, unsigned char or
- * std::byte, such as the slices of storage engines. */
+/* A view of the caller's bytes: a key, or an image. A std::string, a std::string_view and a
+ * zero-terminated string convert to it. So do all types with data() and size() of char, unsigned
+ * char or std::byte, such as the Slice of storage engines. */
 class bytes
 {
   public:
@@ -268,8 +268,8 @@ class bytes
     std::size_t size_ = 0;
 };
 
-/* A string that is a key: a std::string, a std::string_view, a string that ends with a zero, or any
- * type with data() and size() of char or char8_t. */
+/* A string that is a key: a std::string, a std::string_view, a zero-terminated string, or any type
+ * with data() and size() of char or char8_t. */
 class text : public bytes
 {
   public:
@@ -311,7 +311,7 @@ class integer
     std::uint64_t bits_;
 };
 
-/* The name of a file: a string that ends with a zero, a std::string, a std::filesystem::path. */
+/* The name of a file: a zero-terminated string, a std::string or a std::filesystem::path. */
 class path_arg
 {
   public:
@@ -343,7 +343,7 @@ template <class T> using plain_t = std::remove_cv_t<std::remove_reference_t<T>>;
 template <class Flags> inline constexpr bool is_flags_v = false;
 template <class Flags> using if_flags_t = std::enable_if_t<is_flags_v<Flags>, Flags>;
 
-/* N of a std::array of N bytes; else 0. */
+/* The N of a std::array of N bytes; 0 for other types. */
 template <class T> inline constexpr std::size_t array_size_v = 0;
 template <class T, std::size_t N>
 inline constexpr std::size_t array_size_v<std::array<T, N>> = is_char_v<T> ? N : 0;
@@ -511,7 +511,7 @@ struct hashing {
         bloomfile_hash; /* of strings and bytes; hash_lower for text in lower case */
 };
 
-/* The properties of a Hasher, after checks that it is one. */
+/* The checked properties of a Hasher. */
 template <class Key, class Hasher> struct recipe {
     using argument = typename argument_of<Hasher, Key>::type;
     using list = std::initializer_list<plain_t<argument>>; /* of keys in braces */
@@ -522,7 +522,7 @@ template <class Key, class Hasher> struct recipe {
     static constexpr std::size_t size = size_of<Hasher, argument>();
     static constexpr auto key_size =
         static_cast<std::uint32_t>(kind == BLOOMFILE_KEYS_FIXED ? size : 0);
-    /* Keys are stretches of bytes, which are hashed where they are. */
+    /* Keys are contiguous bytes, hashed in place. */
     static constexpr bool stretches = !named && std::is_base_of_v<bytes, argument>;
 
     static_assert(by_bytes || has_digest_v<Hasher, argument>,
@@ -575,7 +575,7 @@ template <class Key, class Hasher> struct recipe {
         return { h.seed, h.key_kind == BLOOMFILE_KEYS_LOWER ? hash_lower : bloomfile_hash };
     }
 
-    /* Whether a filter may have these keys: 0, or an error. */
+    /* Checks whether a filter may have these keys. Returns 0 or an error. */
     static int fit(const bloomfile_info &filter)
     {
         if (filter.hash_id != id)
@@ -586,7 +586,7 @@ template <class Key, class Hasher> struct recipe {
             return bloomfile_check_keys(&filter, kind, key_size);
     }
 
-    /* Params that name the kind of keys. */
+    /* Completes the params with the kind of keys. Returns 0 or an error. */
     static int complete(bloomfile_params &p)
     {
         if constexpr (named) {
@@ -620,7 +620,7 @@ inline constexpr bool
     stays_v<Keys, std::void_t<decltype(std::data(std::declval<const Keys &>()))>> =
         std::is_same_v<decltype(std::data(std::declval<const Keys &>())), element_of_t<Keys> *>;
 
-/* Sets all bools that an exception leaves unset: "maybe", or "new". */
+/* A guard that sets all bools to true ("maybe" or "new") that an exception leaves unset. */
 class presumed
 {
   public:
@@ -635,14 +635,14 @@ class presumed
     presumed(const presumed &) = delete;
     presumed &operator=(const presumed &) = delete;
 
-    /* The bools of the next n keys, which are set. */
+    /* Returns the bools of the next n keys, all set to true. */
     BLOOMFILE_CPP_PART_ span<bool> next(std::size_t n) noexcept
     {
         const span<bool> these(rest_.data(), n < rest_.size() ? n : rest_.size());
         rest_ = rest_.from(n);
         return these;
     }
-    /* Leaves the rest unset: the keys did not throw an exception. */
+    /* Ends the guard without setting the rest: the keys did not throw an exception. */
     BLOOMFILE_CPP_PART_ void end() noexcept
     {
         rest_ = {};
@@ -652,8 +652,8 @@ class presumed
     span<bool> rest_;
 };
 
-/* Passes digests on, a chunk at a time: large enough that their cache misses overlap in the batch
- * call. Keys may be far apart in memory, so the cache lines of a group are requested before it is
+/* Passes digests on in chunks that are large enough for their cache misses to overlap in the batch
+ * call. Keys may be scattered in memory, so the cache lines of a group are prefetched before it is
  * hashed. */
 inline constexpr std::size_t chunk = 2048, group = 64;
 static_assert(chunk % group == 0);

@@ -156,7 +156,7 @@ class live_filter final : public lookups<Key, Hasher>
         ec(with([&](bloomfile_filter *f) { return bloomfile_sync(f, mark.data()); }), syncing);
     }
 
-    /* Ends writing, as bloomfile_finish(). Lookups work as before, even after an error. */
+    /* Ends writing, like bloomfile_finish(). Lookups work as before, even after an error. */
     void finish(on_error ec = {})
     {
         const std::error_code error = with(bloomfile_finish);
@@ -164,7 +164,7 @@ class live_filter final : public lookups<Key, Hasher>
         ec(error, "finish a live filter");
     }
 
-    /* Seals the filter in place, as bloomfile_seal(). */
+    /* Seals the filter in place, like bloomfile_seal(). */
     void seal(on_error ec = {})
     {
         const std::error_code error =

@@ -14,9 +14,9 @@ namespace bloomfile
 inline namespace v1
 {
 
-/* The shape of filters in bytes of the caller's own, see bloomfile_view.h: a few bytes, to be
- * copied. Memory that is smaller than the shape needs is never read or written: lookups answer
- * "maybe", and adding is errc::closed. The same holds for a view that has no shape. */
+/* The shape of filters whose bytes belong to the caller, see bloomfile_view.h. Small, and cheap to
+ * copy. Memory smaller than the shape needs is never read or written: lookups answer "maybe", and
+ * adding returns errc::closed. The same holds for a view without a shape. */
 class view
 {
   public:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Repeated values in memory: dropped or counted. */
+ * Dropping and counting repeated values in memory. */
 #ifndef BLOOMFILE_DISTINCT_H
 #define BLOOMFILE_DISTINCT_H
 

@@ -64,7 +64,7 @@ struct worker {
     uint64_t at;          /* the offset of these bytes in the file */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* units of the part: first to last - 1 */
-    uint64_t added;       /* digests added; distinct digests if they must be distinct */
+    uint64_t added;       /* number of digests added; if each_once, of distinct digests */
     int memory_error;     /* ENOMEM if the part's digests do not fit in memory */
     bool sieve;           /* sieve before adding: too many digests of the part set no bit... */
     bool many_repeat;     /* ...because many are repeated, probably in all parts */

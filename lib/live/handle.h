@@ -69,7 +69,7 @@ struct adding_done;
 /* The operations behind the public functions, for each kind of handle: sealed, live or a series. */
 struct handle_operations {
     int (*add)(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
-               struct adding_done *done); /* as adding(); n may be 0 */
+               struct adding_done *done); /* like adding(), but n may be 0 */
     int (*remove)(bloomfile_filter *f, uint64_t digest);
     int (*sync)(bloomfile_filter *f, const uint8_t *watermark);
     int (*finish)(bloomfile_filter *f);

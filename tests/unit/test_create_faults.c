@@ -279,7 +279,7 @@ TEST(interrupted_and_short_writes_are_continued)
         assert_returns(&operations[o], once(ON_fallocate64, 1, EINTR), 0);
         assert_returns(&operations[o], once(ON_pwrite64, 1, EINTR), 0);
         assert_returns(&operations[o], once(ON_fcntl64, 2, EINTR),
-                       0); /* the first makes a descriptor */
+                       0); /* the first call creates a descriptor */
         assert_returns(&operations[o], from_then_on(ON_unlock, 1, ENOLCK), 0);
     }
 }

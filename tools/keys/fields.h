@@ -52,7 +52,7 @@ struct fields {
     } names[FIELDS_MOST];
 };
 
-/* For the table of options. */
+/* Parse the values of options, for the table of options. */
 void fields_take(void *fields, char *value);
 void fields_take_delimiter(void *fields, char *value);
 const char *fields_missing(uint32_t word);

@@ -20,7 +20,7 @@ struct key_form {
     bool lower;        /* A to Z become a to z */
     bool hex;          /* the digits become the bytes */
     bool integers;     /* the number becomes 8 bytes, little-endian */
-    bool domains;      /* as `lower`; a dot at the end is removed */
+    bool domains;      /* like `lower`, and a dot at the end is removed */
     uint32_t key_size; /* required bytes of the converted key; 0: any */
 
     /* Set by the tool: */

@@ -26,8 +26,8 @@ struct json_path {
 
 #define JSON_NO_INDEX UINT64_MAX
 
-/* For the table of options: "a.b", or a JSON Pointer (RFC 6901) if it begins with '/'. Ends the
- * program through cli_usage() if the path is malformed, or if this build has no parser. */
+/* Parses the value of an option: "a.b", or a JSON Pointer (RFC 6901) if it begins with '/'. Ends
+ * the program through cli_usage() if the path is malformed, or if this build has no parser. */
 void json_take_path(void *fields, char *value);
 
 struct json_parser; /* one thread at a time may use it */

@@ -47,7 +47,7 @@ function showMap(entry) {
   if (single) drawMap(entry.info, entry.measured.map, entry.result.layers[0].damagedPages);
 }
 
-/** The size of a folded filter as a file of its own. */
+/** The size of a folded filter as a file. */
 export function fileSize(bits) {
   const body = Math.ceil(bits / 8 / PAGE_SIZE) * PAGE_SIZE;
   return PAGE_SIZE + body + (4 * body) / PAGE_SIZE;

@@ -284,7 +284,7 @@ void query_for_ever(void)
 /* ------------------------------------------------------------------ copies */
 
 struct copying {
-    bloomfile_filter *f; /* live, or sealed by now */
+    bloomfile_filter *f; /* live, or sealed meanwhile */
     unsigned epoch;
     unsigned before; /* the epoch of the last copy, or NO_EPOCH */
     char copy[40], older[40], result[40], patch[40];

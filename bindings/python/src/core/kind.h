@@ -30,7 +30,7 @@ static inline bool kind_fits(const struct kind *k, uint32_t key, uint64_t size)
            (k->size == 0 || size == k->size || key != BLOOMFILE_KEYS_BYTES);
 }
 
-/* Returns whether such keys fit. `key` becomes the kind if there was no kind before. */
+/* Returns whether keys of kind `key` fit. If no kind was set yet, sets it to `key`. */
 bool kind_admits(struct kind *k, uint32_t key, uint64_t size);
 
 /* Sets the exception, with the number of keys added before; returns NULL. */

@@ -54,7 +54,7 @@ void source_end(struct source *s);
 /* Returns whether some memory lies in the source's. */
 bool source_overlaps(const struct source *s, const void *memory, size_t size);
 
-/* The ways of hashing, for arrays of Arrow too. */
+/* The hash functions for each form of keys, also used for Arrow arrays. */
 int source_hash_integers(const struct source *s, const struct kind *keys, uint64_t seed,
                          size_t first, size_t count, uint64_t *digests);
 int source_hash_records(const struct source *s, const struct kind *keys, uint64_t seed,

@@ -20,8 +20,8 @@ struct turn {
     void *open;           /* the handle, if no thread is alone with it or closes it; else NULL */
     void *handle;         /* the handle; NULL: closed */
     struct waiter *first; /* of those that wait, in order */
-    unsigned users;       /* threads that have it without the GIL, of the first two kinds */
-    unsigned forks;       /* of this process's ancestors, when all this was last right */
+    unsigned users;       /* threads that use the handle without the GIL, in the first two kinds */
+    unsigned forks;       /* the number of forks at which these members were last valid */
     PyObject *path;       /* of the handle, for errors; borrowed; NULL: none */
     bool adding, alone;   /* there is such a thread */
     bool closing;

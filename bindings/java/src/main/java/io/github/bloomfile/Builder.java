@@ -174,7 +174,10 @@ public final class Builder implements Closeable {
         }
     }
 
-    /** Begins a call, to be ended. A call that another thread's excludes is refused for good: its keys are missing. */
+    /**
+     * Begins a call; end() must follow. If another thread is in a call, this and all later calls are refused, because
+     * keys are missing.
+     */
     private void begin() {
         if (!BUSY.compareAndSet(this, false, true)) {
             broken = true;

@@ -178,7 +178,7 @@ final class Header {
     }
 
     /**
-     * The header of a sealed image, of which all rules of section 13 and those of layers and slices hold.
+     * Decodes the header of a sealed image, and checks all rules of section 13, including those of layers and slices.
      *
      * @param head the first bytes of the image: {@link #FILE} of them, or all
      * @param size S

@@ -294,8 +294,8 @@ final class Image {
     }
 
     /**
-     * Returns whether one of the first six bits of a digest is zero in a copy of the block at an index, in a byte that
-     * is not.
+     * Returns whether one of the first six bits of a digest is zero in a copy of the block at an index, within a
+     * nonzero byte.
      */
     private static boolean lacks(ByteBuffer c, int at, long g, int k) {
         byte[] block = new byte[64];

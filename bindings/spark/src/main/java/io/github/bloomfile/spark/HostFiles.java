@@ -226,7 +226,7 @@ final class HostFiles {
         }
     }
 
-    /** Where all executors of this host may write: YARN and Spark have places for that. */
+    /** Returns a folder in which all executors of this host may write, as YARN or Spark configures it. */
     private static String parent() {
         String option = SparkEnv.get() == null ? "" : SparkEnv.get().conf().get(OPTION, "");
         if (!option.isEmpty()) {

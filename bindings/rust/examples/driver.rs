@@ -206,9 +206,10 @@ fn images(mut file: &[u8]) -> Answer {
     let mut answers = Vec::new();
     while let Some((head, rest)) = file.split_at_checked(8) {
         let (size, count) = head.split_at(4);
-        let (size, count) = (little_endian(size) as usize, little_endian(count) as usize);
-        let (image, rest) = rest.split_at_checked(size).ok_or_else(|| other("no image"))?;
-        let (keys, rest) = rest.split_at_checked(8 * count).ok_or_else(|| other("no keys"))?;
+        let number = |bytes| usize::try_from(little_endian(bytes)).map_err(other);
+        let (image, rest) = rest.split_at_checked(number(size)?).ok_or_else(|| other("image"))?;
+        let count = 8 * number(count)?;
+        let (keys, rest) = rest.split_at_checked(count).ok_or_else(|| other("keys"))?;
         answers.push(answer_image(image, keys).unwrap_or_else(refusal));
         file = rest;
     }
@@ -221,12 +222,11 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 /// Opens an image three times, so that three kinds of lookups meet pages that were not checked yet.
 fn answer_image(image: &[u8], keys: &[u8]) -> Result<String, Error> {
-    let keys: Vec<_> = keys.chunks_exact(8).collect();
-    let digests: Vec<_> = keys.iter().map(|key| little_endian(key)).collect();
+    let digests: Vec<_> = keys.chunks_exact(8).map(little_endian).collect();
     let filter = Filter::from_bytes_any_hash(image)?;
     let name = filter.info().hash;
     let first = if name.id == 1 {
-        bits(keys.iter().map(|key| filter.contains(key)))
+        bits(keys.chunks_exact(8).map(|key| filter.contains(key)))
     } else {
         together(&filter, &digests)
     };
@@ -238,8 +238,8 @@ fn answer_image(image: &[u8], keys: &[u8]) -> Result<String, Error> {
         Err(Error::Page(page)) => format!("BLOOMFILE_EPAGE {page}"),
         Err(error) => refusal(error),
     };
-    let (after, last) = (together(&filter, &digests), singly(&filter, &digests));
-    Ok(format!("{first}:{batch}:{before}:{verdict}:{after}:{last}:"))
+    let after = together(&filter, &digests);
+    Ok(format!("{first}:{batch}:{before}:{verdict}:{after}:{}:", singly(&filter, &digests)))
 }
 
 fn open_named(image: &[u8], name: HashName) -> Result<Filter<'_>, Error> {

@@ -708,7 +708,7 @@ class Layer {
     return true;
   }
 
-  /** How many lines a page of a ribbon has. */
+  /** The number of lines of a ribbon page. */
   lines(page) {
     return Math.min(64, this.blocks - 64 * page);
   }
@@ -754,7 +754,7 @@ function readHead(view, wordCount) {
   return { groups: valid ? groups : 0, seed: (low >>> 16) & 127, keys: view.getUint32(4, true), valid };
 }
 
-/** How many columns the groups of a page have: the first `few` have `low`, the rest `low + 1`. */
+/** The columns of a page's groups: the first `few` groups have `low`, the rest `low + 1`. */
 function columnsOf(groups, wordCount) {
   const low = Math.min(32, Math.floor(wordCount / groups));
   return { low, few: low === 32 ? groups : groups * (low + 1) - wordCount };
@@ -798,8 +798,8 @@ class MemoryBody {
   }
 
   /**
-   * Whether bytes are gone: their buffer was transferred or became shorter, and they would read as zeros. `bytes.length` does
-   * not show it: compiled by V8 11, it may be the old length.
+   * Whether the buffer was transferred or became shorter, so that bytes would read as zeros. `bytes.length` does not
+   * show it: in code compiled by V8 11, it may be the old length.
    */
   get lost() {
     return this.bytes.buffer.byteLength < this.end;

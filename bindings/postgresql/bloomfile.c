@@ -31,7 +31,7 @@ PG_MODULE_MAGIC;
 struct file {
     struct sql_filter filter; /* handle NULL: it could not be opened */
     struct stat status;
-    TimestampTz checked; /* when the statement that looked at the path last began */
+    TimestampTz checked; /* start of the last statement that checked the path */
     char path[MAXPGPATH];
 };
 

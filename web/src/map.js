@@ -32,7 +32,7 @@ function grid(length) {
   return { columns, rows: Math.ceil(length / columns) };
 }
 
-/** Which cells of the map have a damaged page. */
+/** The cells of the map that have a damaged page. */
 function damagedCells(map, image, pages) {
   const unitsOfPage = image.layout === "ribbon" ? 1 : image.layout === "counting" ? 16 : 64;
   const cells = new Set();

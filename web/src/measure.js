@@ -17,7 +17,7 @@ class FillMap {
     this.sizes = new Float64Array(this.length);
   }
 
-  /** Which part of the map a unit belongs to. */
+  /** The part of the map to which a unit belongs. */
   cellOf(unit) {
     return Math.floor((unit * this.length) / this.units);
   }
@@ -29,7 +29,7 @@ class FillMap {
   }
 }
 
-/** How many keys make a fill: each key sets as many different cells of `cells` as k throws hit on average. */
+/** The number of keys that give a fill: each key sets as many different cells of `cells` as k throws hit on average. */
 function keysEstimate(image, fill) {
   if (fill === 1) return null;
   const range = image.layout === "blocked" ? 512 : image.m;

@@ -9,7 +9,7 @@ import { likelyKeys, refusal, verdict } from "./verdict.js";
 
 const PAGE_SIZE = 4096;
 
-/** Which flipped bit explains a damaged header, in words. */
+/** Describes the flipped bit that explains a damaged header. */
 function flippedText({ error, flipped, fields }) {
   if (error.code !== "BLOOMFILE_EHEADER" || !flipped) return "";
   const field = fields.findLast(({ offset }) => offset <= flipped.offset);
@@ -29,7 +29,7 @@ function showFacts(entry) {
   byId("facts").replaceChildren(...pairs.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
 }
 
-/** The field that an error is about, as far as its name says it. */
+/** The field of an error, if the error's name determines it. */
 const WRONG_FIELD = { EFORM: "header_size", EVERSION: "version", EFEATURE: "incompat", ELAYOUT: "layout", EHASH: "hash_id",
   ESELFTEST: "self_test", EHASHCOUNT: "k", EBITS: "m", EOFFSET: "body_size", ECAPACITY: "capacity", ERATE: "fpr",
   EUNFOLDED: "m_unfolded", ELABEL: "label", EHEADER: "header_crc", EMAGIC: "magic", ETEXTMODE: "magic" };

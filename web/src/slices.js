@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether slices form one filter: steps 1 to 4 of joining (doc/format/slices.md 1.3).
+// Checks that slices form a whole filter: steps 1 to 4 of joining (doc/format/slices.md 1.3).
 
 const SAME = ["hashId", "selfTest", "k", "seed", "capacity", "fpr", "label"];
 const KNOWN_PROVENANCE = 7;

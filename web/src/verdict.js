@@ -50,7 +50,10 @@ export function likelyKeys(info, measured) {
   return (info.nEstimated || info.provenance.includes("intersection")) && measured.keysEstimate !== null ? Math.round(measured.keysEstimate) : info.n;
 }
 
-/** How often its target the rate may be. Chance has four deviations of the rate's logarithm, in a filter at capacity. */
+/**
+ * The maximum ratio of the rate to its target. Allows for chance: four standard deviations of the rate's logarithm, in
+ * a filter at capacity.
+ */
 function leeway(info, keys, sizedFor) {
   if (keys > sizedFor || info.layout === "ribbon" || info.series) return 1.1;
   const share = info.slice ? info.slice.blocks / info.slice.wholeBlocks : 1;

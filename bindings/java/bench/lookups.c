@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Lookups.java stands beside: lookups by the C library, of the same digests in the same file.
+ * Lookups by the C library, of the digests and the file of Lookups.java, for comparison.
  * lookups FILE COUNT: prints the nanoseconds of a lookup of absent keys, one by one and in batches.
  */
 #include <bloomfile_inspect.h>

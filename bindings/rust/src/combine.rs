@@ -23,7 +23,7 @@ pub(crate) const KNOWN_PROVENANCE: u32 = INTERSECTION | UNION | PROJECTION;
 pub struct Output {
     /// The form of the result.
     pub form: Form,
-    /// The number of distinct keys of a union or intersection, if the caller knows it.
+    /// The number of distinct keys of a union or intersection, if known to the caller.
     pub n: Option<u64>,
     /// A tag in place of the source's.
     pub tag: Option<[u8; 16]>,

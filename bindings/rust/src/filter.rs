@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! An open filter: lookups, verification and what its header says.
+//! An open filter: lookups, verification and the fields of its header.
 
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::path::Path;
 
-/// How many keys of a batch are looked up at a time.
+/// Number of keys of a batch that are looked up at a time.
 const BATCH: usize = 256;
 
 /// A sealed filter, slice of a filter, or sealed series.

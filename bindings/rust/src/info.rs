@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! What the header of an image says, as types of the language.
+//! The fields of an image's header, as Rust types.
 
 use crate::error::{Error, Result};
 use crate::hash::HashName;
 use alloc::string::String;
 
-/// How the body is laid out.
+/// The layout of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
@@ -125,17 +125,17 @@ impl KeyKind {
         }
     }
 
-    /// Whether a filter of this kind answers for text.
+    /// Checks that a filter of this kind accepts text.
     pub(crate) fn fits_text(self) -> Result<()> {
         self.fits(matches!(self, KeyKind::Text | KeyKind::Lower | KeyKind::Bytes))
     }
 
-    /// Whether a filter of this kind answers for integers.
+    /// Checks that a filter of this kind accepts integers.
     pub(crate) fn fits_integers(self) -> Result<()> {
         self.fits(self == KeyKind::Integers)
     }
 
-    /// Whether a filter of this kind answers for records of `size` bytes.
+    /// Checks that a filter of this kind accepts records of `size` bytes.
     pub(crate) fn fits_record(self, size: usize) -> Result<()> {
         self.fits(match self {
             KeyKind::Bytes => true,
@@ -150,13 +150,13 @@ impl KeyKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slice {
-    /// The first block of the slice, counted in the whole from 0.
+    /// The first block of the slice, counted from 0 in the whole filter.
     pub first_block: u64,
-    /// The number of blocks of the whole.
+    /// The number of blocks of the whole filter.
     pub whole_blocks: u64,
-    /// How many keys the writer was given, repetitions included.
+    /// The number of keys that the writer received, including repetitions.
     pub keys_read: u64,
-    /// How many of these keys belong to another slice.
+    /// The number of these keys that belong to other slices.
     pub keys_elsewhere: u64,
     /// The sum, modulo 2^64, of the digests of all these keys.
     pub digest_sum: u64,
@@ -199,7 +199,7 @@ pub struct Info {
     pub fpr: f64,
     /// m before folding.
     pub m_unfolded: u64,
-    /// How the filter was made: bit 0 intersection, bit 1 union, bit 2 projection.
+    /// Operations that made the filter: bit 0 intersection, bit 1 union, bit 2 projection.
     pub provenance: u32,
     /// The caller's 16 bytes.
     pub tag: [u8; 16],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Which pages of a body were found right or wrong.
+//! The pages of a body that were found right or wrong.
 //!
-//! The bytes of a body do not change. So it does not matter in which order a thread sees the bytes
-//! and what other threads found out about them, and all operations are relaxed.
+//! The bytes of a body do not change. So a thread may see the bytes and the results of other threads
+//! in any order, and all operations are relaxed.
 
 #![allow(clippy::inline_always)] // They are a load and a comparison.
 
@@ -31,7 +31,7 @@ const FOR_EVER: usize = 1 << (usize::BITS - 1);
 #[derive(Debug)]
 pub(crate) struct Pages {
     words: Vec<AtomicUsize>,
-    /// How many pages were not found right, or are wrong. If it is 0, lookups skip `words`.
+    /// The number of pages not checked yet, or wrong. If it is 0, lookups skip `words`.
     doubts: AtomicUsize,
 }
 

@@ -80,7 +80,7 @@ impl Shape {
         u64::from(self.0 >> 9 & 127)
     }
 
-    /// How many columns the groups with the fewest have.
+    /// The number of columns of the groups with the fewest.
     pub(crate) fn fewest(self) -> u64 {
         u64::from(self.0 >> 16 & 63)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Which m and k a filter gets, and the rate to expect (sizes.md).
+//! The choice of m and k, and the expected rate (sizes.md).
 
 use crate::error::{Error, Result};
 use crate::image::LIMIT;
@@ -22,13 +22,13 @@ const LAST_DIVISOR: u64 = 720_720;
 const NEGLIGIBLE: f64 = 1e-20;
 /// Lines of a ribbon page, except the last page.
 const PAGE_LINES: u64 = 64;
-/// How many groups more than the first try has pages of 0, 1000, 2000, ... keys need on average.
+/// Groups that pages of 0, 1000, 2000, ... keys need in addition to the first try, on average.
 const FURTHER: [f64; 17] =
     [0., 0., 0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8, 3.75, 4.4, 5.5, 6.8, 8.2, 9.6, 11., 12.4];
 
 /// The mean of `(hit / cells)^k` after 0, `step`, `2 * step`, ... throws: `count` + 1 numbers.
 ///
-/// State `i` is the probability that of the cells that k more throws hit, `i` were not hit yet.
+/// State `i` is the probability that `i` cells of another key's k throws are uncovered.
 fn cell_rates(k: u32, cells: f64, step: u64, count: u64) -> Vec<f64> {
     let mut states = vec![0.0; k as usize + 1];
     states[0] = 1.0;

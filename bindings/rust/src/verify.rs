@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Whether a body is whole: section 12.4 of the specification.
+//! Verification of a body: section 12.4 of the specification.
 
 use crate::bytes::{crc32, is_zero, u64_at};
 use crate::error::{Error, Result};

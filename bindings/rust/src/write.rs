@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Writing files that are there as a whole or not at all.
+//! Writing files that appear complete or not at all.
 
 use crate::error::Result;
 use crate::filter::Filter;
@@ -8,7 +8,7 @@ use std::fs::{symlink_metadata, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names of temporary files, and how many symbolic links, are tried.
+/// Maximum number of names of temporary files, and of symbolic links, that are tried.
 const ATTEMPTS: u32 = 100;
 
 impl Filter<'_> {
@@ -109,7 +109,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// How to create a file that is private until it has the rights of the old file.
+/// Options that create a private file; it gets the rights of the old file later.
 fn creation(old: Option<&Metadata>) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -554,7 +554,7 @@ static int get_buffer(struct answers *self, Py_buffer *view, int flags)
     return 0;
 }
 
-/* NumPy comes here only if the buffer was refused. */
+/* __array__(): NumPy calls it only after the buffer protocol failed. */
 static PyObject *array(struct answers *self, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "dtype", "copy", NULL };

@@ -83,7 +83,8 @@ static bool is_one_of(const char *format, const char *a, const char *b)
     return strcmp(format, a) == 0 || strcmp(format, b) == 0;
 }
 
-/* The bytes of an integer, whose letter is a capital if it has no sign; 0: another format. */
+/* Returns the bytes of an integer; the letter of an unsigned integer is a capital. Returns 0 for
+ * other formats. */
 static size_t integer_size(const char *format)
 {
     static const char letters[] = "csil";
@@ -92,7 +93,7 @@ static size_t integer_size(const char *format)
     return found != NULL ? (size_t)1 << (found - letters) : 0;
 }
 
-/* How many buffers an array of this format has at least; 0: it has no keys. */
+/* Returns the minimum number of buffers of an array in this format; 0 if the format has no keys. */
 static int64_t buffers_of(const char *format)
 {
     if (is_one_of(format, "u", "z") || is_one_of(format, "U", "Z") || is_one_of(format, "vu", "vz"))

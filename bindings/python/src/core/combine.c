@@ -23,7 +23,7 @@ struct work {
     struct turn **turns;
     const bloomfile_filter **filters;
     PyObject *sources; /* a tuple */
-    PyObject *asked;   /* a parameter that may be refused, as text; or NULL */
+    PyObject *asked;   /* text of the parameter that may be refused, or NULL */
 };
 
 /* Filters only. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which keys a handle accepts, by the kind of its filter's keys: bloomfile_check_keys(). */
+ * The keys that a handle accepts, by the kind of its filter's keys: bloomfile_check_keys(). */
 #ifndef BLOOMFILE_PYTHON_KIND_H
 #define BLOOMFILE_PYTHON_KIND_H
 
@@ -15,7 +15,7 @@ struct kind {
     uint64_t size;                /* of byte keys; 0: any */
     bool lower;                   /* letters are replaced */
     bool open;                    /* the first key decides */
-    bool decided;                 /* it has decided */
+    bool decided;                 /* `open`, and there was a key */
 };
 
 void kind_set(struct kind *k, uint32_t filter, uint32_t filter_size);

@@ -5,7 +5,7 @@
 
 #include "state.h"
 
-#define OUTPUT_UNKNOWN SIZE_MAX /* how many answers: as many as come */
+#define OUTPUT_UNKNOWN SIZE_MAX /* a number of answers that is not known yet */
 
 struct output {
     struct state *state;

@@ -17,7 +17,7 @@
 /* Tables of Python have one type for functions of all signatures. */
 #define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
 
-/* What goes into slots of a type. */
+/* A function for PyType_Slot. */
 #define SLOT(f) ((void *)(f))
 
 /* Runs a statement or declaration without the GIL. Once in a block. */

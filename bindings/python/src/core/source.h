@@ -14,7 +14,7 @@ struct source {
     int (*hash)(const struct source *source, const struct kind *keys, uint64_t seed, size_t first,
                 size_t count, uint64_t *digests);
     uint32_t kind;           /* of the keys, BLOOMFILE_KEYS_*; 0: these are digests */
-    const uint64_t *digests; /* not NULL: they are there already */
+    const uint64_t *digests; /* not NULL: the digests are given */
     const unsigned char
         *valid; /* a byte for each key, 0: a null, which is not read; NULL: no nulls */
     const unsigned char *items;

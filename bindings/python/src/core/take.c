@@ -66,7 +66,7 @@ static void spread(const unsigned char *valid, const unsigned char *few, size_t 
         answers[i] = valid[i] != 0 ? *few++ : 0;
 }
 
-/* How many of n keys are before the one with this number, of those that are not null. */
+/* Returns the index of the valid key that has `number` valid keys before it, or n. */
 static size_t place_of(const unsigned char *valid, size_t number, size_t n)
 {
     size_t i = 0;

@@ -11,7 +11,8 @@
 #define SPINS 50     /* some 50 us, in which most batches end */
 #define NAP   200000 /* nanoseconds, from there on */
 
-/* On the stack of a thread that waits. In a child of fork, those of other threads are gone. */
+/* An entry of the queue, on the stack of the waiting thread. A child of fork() has only the stack
+ * of the thread that called fork(). */
 struct waiter {
     struct waiter *next;
     enum turn_kind kind;

@@ -64,8 +64,9 @@ void turn_leave(struct turn *t, enum turn_kind kind);
 bool turn_enter_all(struct turn *const *all, size_t n);
 void turn_leave_all(struct turn *const *all, size_t n);
 
-/* Takes the handle away, once no thread uses it, for closing it; new uses fail from the call on.
- * NULL: it was closed before, or an exception is set. turn_begin() gives it back. */
+/* Waits until no thread uses the handle, and returns it, to be closed; new uses fail from the call
+ * on. Returns NULL if it was already closed, or with an exception set. turn_begin() opens the turn
+ * again. */
 void *turn_close(struct turn *t);
 
 #endif

@@ -97,8 +97,8 @@ fn first_of_eight(left: usize) -> u8 {
     (0xFF_u32 >> (8 - left.min(8))) as u8
 }
 
-/// Which of the wanted products, of eight, have a cell that is set. The body has at least 8 bytes, and
-/// at most 2^32 cells.
+/// Returns a mask of the wanted products, of eight, whose cell is set. The body has at least 8
+/// bytes, and at most 2^32 cells.
 ///
 /// # Safety
 ///

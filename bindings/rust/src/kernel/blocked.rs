@@ -7,12 +7,12 @@ use crate::hash::{mulhi, C};
 use crate::prefetch::prefetch_at;
 use crate::ribbon::LINE;
 
-/// How many lookups ahead a batch prefetches: about the loads that a core keeps in flight.
+/// Number of lookups that a batch prefetches ahead: about as many loads as a core keeps in flight.
 const AHEAD: usize = 64;
 /// Blocks that are in a cache of the core if they are in use: 256 KiB. Fetching would cost time.
 const NEAR_BLOCKS: usize = 256 * 1024 / LINE;
 
-/// How digests spread over the blocks, or lines, of a body.
+/// The distribution of digests over the blocks, or lines, of a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     /// Blocks of the filter of which the body may be a slice.

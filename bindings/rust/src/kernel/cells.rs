@@ -7,11 +7,11 @@ use crate::prefetch::prefetch_at;
 
 /// Bodies up to this size stay in the last cache. The processor overlaps their misses by itself.
 const CACHED: usize = 1 << 24;
-/// Lookups that are done together.
+/// Number of lookups in a group.
 const TOGETHER: usize = 512;
 /// Vectors are stored as a whole.
 const SPARE: usize = 8;
-/// How many of them are fetched ahead.
+/// Number of lookups that are prefetched ahead.
 const AHEAD: usize = 96;
 
 /// The cells of a body: bits, or counters of four bits.

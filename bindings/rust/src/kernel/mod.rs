@@ -36,7 +36,7 @@ pub(crate) enum Level {
     Avx512,
 }
 
-/// Whether the processor, or the whole compilation, has features.
+/// Whether the processor has features, or the crate was compiled for them.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 macro_rules! detected {
     ($($feature:tt)*) => { $(std::arch::is_x86_feature_detected!($feature) &&)* true };

@@ -8,7 +8,7 @@ use crate::prefetch::prefetch_at;
 use crate::ribbon::{mix, to_coefficients, to_seedless, Query, Shape, LINE};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Lookups whose lines are under way together.
+/// Number of lookups whose lines are prefetched together.
 const TOGETHER: usize = 64;
 const LINES_OF_PAGE: u64 = (PAGE / LINE) as u64;
 

@@ -47,7 +47,7 @@ pub fn apply(base: &Filter<'_>, patch: &[u8]) -> Result<Filter<'static>> {
     Filter::from_sealed(&result).map_err(|_| Error::Patch)
 }
 
-/// Which image of the base a patch is for.
+/// The image of the base that a patch is for.
 #[derive(Clone, Copy)]
 struct Place {
     layer: usize,

@@ -61,7 +61,7 @@ pub fn diff(base: &Filter<'_>, result: &Filter<'_>) -> Result<Vec<u8>> {
     Ok(patch)
 }
 
-/// Whether each layer of the one is like the same layer of the other.
+/// Checks that each layer of the base has the shape of the same layer of the result.
 fn check_pairs(base: &Filter<'_>, result: &Filter<'_>) -> Result<()> {
     let pairs = || base.images().zip(result.images());
     pairs().try_for_each(|(old, new)| check_alike(&[&old.info, &new.info]))?;
@@ -126,7 +126,7 @@ impl Difference<'_> {
         push_var(patch, (pages - end) as u64);
     }
 
-    /// How many cells change.
+    /// The number of cells that change.
     fn count(&self, words: Range<usize>) -> usize {
         let change = |word: usize, change: Change| {
             self.old.changed(self.new, word, change).count_ones() as usize

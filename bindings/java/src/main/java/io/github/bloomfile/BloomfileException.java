@@ -12,7 +12,7 @@ import java.io.IOException;
 public final class BloomfileException extends IOException {
     private static final long serialVersionUID = 1;
 
-    /** What is wrong. */
+    /** The error code. */
     private final ErrorCode code;
 
     /**

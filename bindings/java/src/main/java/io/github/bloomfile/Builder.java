@@ -39,7 +39,7 @@ public final class Builder implements Closeable {
     private final long seed;
     private int keyKind;
     private long keys;
-    /** Whether a call is under way. */
+    /** Whether a call is in progress. */
     private boolean busy;
     /** An add has failed, or was refused, so that keys are missing. */
     private volatile boolean broken;

@@ -8,7 +8,7 @@ final class DigestSorter {
     private static final int MAX_BITS = 16;
     private static final int SHORT = 48;
 
-    /** How many numbers there are. */
+    /** The number of digests. */
     int count;
     private final int differing;
     private long[] numbers = new long[1 << 12];

@@ -95,7 +95,7 @@ public enum ErrorCode {
     /** Slices that are not all of one filter. */
     EINCOMPLETE("the slices are not all of one filter, or not of the same keys",
             "build the missing slice with the parameters and keys of the other slices"),
-    /** The keys of a filter are of another kind. */
+    /** The filter's keys are of another kind. */
     EKEYKIND("its keys are of another kind", "use a filter of such keys, or look up keys of its kind"),
     /** The number of keys would raise the rate above twice the target. */
     EFULL("over capacity", "make it larger, or accept it: OVERFULL"),
@@ -130,7 +130,7 @@ public enum ErrorCode {
     EREPLACED("replaced or removed while it was in use", "open it again"),
     /** Two counters do not show how often a key is in both sets. */
     EISCOUNTING("counting filters cannot be intersected", "project them first"),
-    /** Only counting filters allow that. */
+    /** The operation requires a counting filter. */
     ENOTCOUNTING("not of the counting layout", "make it with the layout counting"),
     /** Another program overwrote or truncated the file while it was open. */
     ECHANGED("overwritten while it was open", "open it again, and repeat the lookups; replace files by rename");

@@ -62,7 +62,7 @@ public final class Filter implements Closeable {
     private final Mapped mapped;
     /** Null if the file was sealed when it was opened. */
     private final Live live;
-    /** Whether a single "no" counts only if all of {@link #mapped} is there. */
+    /** Whether a single "no" is valid only if no page of {@link #mapped} is lost. */
     private final boolean guarded;
 
     /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
@@ -76,7 +76,7 @@ public final class Filter implements Closeable {
     private volatile boolean named;
     private final AtomicReference<BloomfileException> error = new AtomicReference<>();
 
-    /** How a filter is opened. Immutable: each method returns a new one. */
+    /** Options for opening a filter. Immutable: each method returns a new object. */
     public static final class Options {
         /** The default: the whole file, mapped, its pages checked when they are first needed. */
         public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, Memory.MAPPED, Live.Admit.NONE);
@@ -142,9 +142,9 @@ public final class Filter implements Closeable {
         }
 
         /**
-         * When the body is checked.
+         * Chooses when the body is checked.
          *
-         * @param check when
+         * @param check the time of the check
          * @return such options
          */
         public Options check(Check check) {
@@ -335,7 +335,7 @@ public final class Filter implements Closeable {
 
     /** The bytes from which an image is opened. */
     interface Bytes {
-        /** Copies the bytes from an offset on; all of them are there. */
+        /** Copies the bytes from an offset on. All of them must exist. */
         void read(long offset, byte[] to, int length) throws IOException;
 
         /** Buffers with the bytes from an offset on, of 2^{@link Image#CHUNK_SHIFT} bytes each but for the last. */
@@ -463,7 +463,7 @@ public final class Filter implements Closeable {
      * Reads a filter from a stream, into memory. Exactly its bytes are taken, so another one may follow.
      *
      * @param in the stream; it stays open
-     * @param options how; a range is not looked at
+     * @param options the options; a range is ignored
      * @return the filter
      * @throws BloomfileException if it is refused, or the stream ends too early
      * @throws IOException if it cannot be read
@@ -774,7 +774,7 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** Returns whether no "no" counts: called after the bits were read. */
+    /** Returns whether the live filter is poisoned, so that "no" is not valid. Call it after reading the bits. */
     private boolean isPoisoned() {
         return live.isPoisoned() && lose(ErrorCode.EPOISONED);
     }
@@ -1057,7 +1057,7 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * How many pages of 4096 bytes were found to be damaged so far.
+     * Returns the number of pages of 4096 bytes that were found to be damaged so far.
      *
      * @return 0 or more
      */

@@ -156,7 +156,7 @@ final class Header {
     static final class Source {
         /** The action for messages, such as {@code "open users.bloom"}. */
         final String attempted;
-        /** Whether hash functions of applications are known: app-hashes.md. */
+        /** Whether hash functions of applications are accepted: app-hashes.md. */
         final boolean applications;
         /** Returns whether the record in force may be live: live.md. */
         boolean live;

@@ -9,9 +9,10 @@ final class HeaderEncoder {
     }
 
     /**
-     * The header of a sealed image: H bytes. Sets {@code headerCrc}, {@code recordCrc}, {@code state} and {@code sequence}.
+     * Encodes the header of a sealed image: H bytes. Sets {@code headerCrc}, {@code recordCrc}, {@code state} and
+     * {@code sequence}.
      *
-     * @param h what to write; unknown bits and reserved bytes are zero
+     * @param h the fields; unknown bits and reserved bytes are written as zeros
      */
     static byte[] encode(Header h) {
         int size = h.headerSize;

@@ -73,7 +73,7 @@ final class Image {
     private volatile int forgotten;
     /** 0, {@link #RIGHT}, {@link #WRONG} or {@link #STALE} for each page, in an array for each chunk, made when it is needed. */
     private final byte[][] known;
-    /** How many pages have that state. */
+    /** The number of pages in state {@link #RIGHT}; the next, in state {@link #WRONG}. */
     private long right;
     private volatile long wrong;
     private final Doubts doubts;
@@ -222,7 +222,7 @@ final class Image {
         right = 0;
     }
 
-    /** How often {@link #forget} was called. */
+    /** The number of calls of {@link #forget}. */
     int forgotten() {
         return forgotten;
     }
@@ -250,7 +250,7 @@ final class Image {
         return header.isLayer() ? " of layer " + number : "";
     }
 
-    /** How many pages were found wrong. */
+    /** Returns the number of pages that were found damaged. */
     long wrongPages() {
         return wrong;
     }

@@ -65,7 +65,7 @@ public final class Info {
     /**
      * Returns whether n is an estimate.
      *
-     * @return whether it is
+     * @return true if it is
      */
     public boolean keysEstimated() {
         return (h.flags & Header.FLAG_ESTIMATED) != 0;
@@ -178,7 +178,7 @@ public final class Info {
     }
 
     /**
-     * How the filter was made, as bits: 1 by intersection, 2 by union, 4 by projection.
+     * Returns the operations by which the filter was made, as bits: 1 intersection, 2 union, 4 projection.
      *
      * @return bits; a newer version may set more
      */
@@ -205,7 +205,7 @@ public final class Info {
     }
 
     /**
-     * How many layers the series has.
+     * Returns the number of layers of the series.
      *
      * @return 1 to 1000; 1 if it is not a series
      */
@@ -226,7 +226,7 @@ public final class Info {
     /**
      * Returns whether it is a slice, which answers <em>maybe</em> to all keys outside its range.
      *
-     * @return whether it is
+     * @return true if it is
      */
     public boolean isSlice() {
         return h.isSlice();

@@ -3,7 +3,10 @@ package io.github.bloomfile;
 
 import java.util.Objects;
 
-/** Which keys a filter accepts: section 6 of the specification. Kinds are as the header stores them, with the size of records. */
+/**
+ * The kinds of keys that filters accept: section 6 of the specification. Kinds are as the header stores them, with the
+ * size of records.
+ */
 final class KeyKind {
     static final int UNKNOWN = 0;
     static final int TEXT = 1;

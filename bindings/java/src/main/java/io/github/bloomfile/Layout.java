@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-/** How the bits of a filter are laid out: section 6 of the specification, field {@code layout}. */
+/** The layouts of a filter's bits: section 6 of the specification, field {@code layout}. */
 public enum Layout {
     /** All bits of a key in a block of 512 bits: one memory access for each lookup. The default. */
     BLOCKED(1),
@@ -20,7 +20,7 @@ public enum Layout {
     }
 
     /**
-     * The number that stands in headers.
+     * Returns the number of the layout in headers.
      *
      * @return 1 to 4
      */

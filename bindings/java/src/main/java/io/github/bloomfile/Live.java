@@ -23,7 +23,7 @@ import java.util.Set;
  * byte 3.
  */
 final class Live {
-    /** Which live filters are opened. */
+    /** The live filters that may be opened. */
     enum Admit { NONE, CLEAN, ALL }
 
     /** R1: a record may be in the middle of a write. */

@@ -199,7 +199,7 @@ public final class Merge {
         return b == 0 ? a : divisor(b, a % b);
     }
 
-    /** n, as operations.md 6 says. */
+    /** n, by operations.md 6. */
     private void count(Header h, List<SourceImage> images, Measure measure) {
         long sum = 0;
         int withKeys = 0;

@@ -158,7 +158,7 @@ final class NewFile implements Closeable {
         try {
             view.setOwner(old.owner());
         } catch (IOException e) {
-            return; // Only the superuser gives files away.
+            return; // Only root can change the owner.
         }
     }
 
@@ -189,7 +189,7 @@ final class NewFile implements Closeable {
     private void syncFolder() throws IOException {
         Path folder = target.toAbsolutePath().getParent();
         Uninterrupted.run(() -> sync(folder));
-        // After an error XFS loses the name, and says so of files, not of folders.
+        // After an error XFS loses the name, and reports that when the file is synced, not when the folder is.
         Uninterrupted.run(() -> {
             if (!channel.isOpen()) {
                 return sync(target);

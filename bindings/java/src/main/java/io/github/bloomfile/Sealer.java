@@ -79,7 +79,7 @@ final class Sealer {
         header.overflow += full;
     }
 
-    /** All pages are there: the rest. The caller has set n and flags. */
+    /** Writes the rest after the last page. The caller must have set n and flags. */
     void finish() throws IOException {
         if (pages != sums.length) {
             throw new IllegalStateException(pages + " of " + sums.length + " pages");

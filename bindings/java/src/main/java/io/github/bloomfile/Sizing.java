@@ -2,7 +2,7 @@
 package io.github.bloomfile;
 
 /**
- * Which m and k a filter gets: sizes.md of the specification. Rates are computed by + - * / alone, in the order of the C
+ * The choice of m and k: sizes.md of the specification. Rates are computed by + - * / alone, in the order of the C
  * library, so that they are equal to the last digit.
  */
 final class Sizing {

@@ -13,7 +13,7 @@ import java.util.zip.CRC32;
 
 /** Joining slices: slices.md 1.3. */
 final class SliceJoin {
-    /** The bits of provenance that this version knows. */
+    /** The bits of provenance that this version defines. */
     static final int KNOWN_PROVENANCE = 7;
     private static final int STRETCH = 64 * Header.PAGE;
 
@@ -168,7 +168,7 @@ final class SliceJoin {
         }
     }
 
-    /** Copies the body of a slice, and checks it as section 12.4 says. */
+    /** Copies the body of a slice, and verifies it by section 12.4. */
     private static void body(Part part, int[] sums, int firstPage, OutputStream out) throws IOException {
         Header h = part.header;
         byte[] b = new byte[STRETCH];

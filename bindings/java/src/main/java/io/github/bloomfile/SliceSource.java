@@ -18,7 +18,7 @@ public interface SliceSource {
     InputStream open() throws IOException;
 
     /**
-     * How long it is.
+     * Returns the size in bytes.
      *
      * @return bytes
      * @throws IOException if that cannot be learned

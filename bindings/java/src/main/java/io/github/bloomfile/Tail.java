@@ -39,7 +39,10 @@ final class Tail {
         }
     }
 
-    /** Returns whether the bytes prove anything: the rest of a file's last page is also zeros. */
+    /**
+     * Returns whether these bytes can show that the file was truncated. Zeros cannot: the rest of a mapped file's last
+     * page is zeros.
+     */
     boolean tells() {
         return !Arrays.equals(there, new byte[LENGTH]);
     }

@@ -2,8 +2,9 @@
 package io.github.bloomfile;
 
 /**
- * The rate of a filter, exactly: of the cells of an absent key, how many no throw has hit yet. Its k positions are at most
- * k cells, and each throw hits an uncovered cell, of u, with probability u / cells: a Markov chain of at most k + 1 states.
+ * The exact rate of a filter. The k positions of an absent key are at most k different cells. If u of them are
+ * uncovered, the next throw covers another with probability u / cells. So u is a Markov chain with at most k + 1
+ * states, and the rate is the probability of state 0.
  */
 final class Uncovered {
     private final int k;

@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.DataTypes;
  *
  * <p>It answers from the file that was at the path when it was registered, even if that is replaced later. A file that
  * cannot be opened, or is not a filter, is an error here; one that tasks cannot open fails their query. Damage that a
- * lookup meets later makes it answer true, and {@link #damage()} tells of it.
+ * lookup finds later makes it answer true, and {@link #damage()} reports it.
  *
  * <p>Keys are strings (as UTF-8), binary (as it is) and integers of any size (8 bytes, little-endian). Thread-safe.
  */
@@ -45,7 +45,7 @@ public final class FilterFunction {
      *
      * @param spark the session
      * @param path the filter, as in {@link #register(SparkSession, String, String)}
-     * @param strict whether a query fails when a lookup meets damage, rather than go on with true for what may be there
+     * @param strict whether a query fails if a lookup finds damage; otherwise the lookup returns true
      * @return the function
      * @throws IOException if the file cannot be read or is not a sealed filter
      */
@@ -87,7 +87,7 @@ public final class FilterFunction {
      * @param spark the session
      * @param name a name in SQL
      * @param path the filter
-     * @param strict whether a query fails when a lookup meets damage, rather than go on with true for what may be there
+     * @param strict whether a query fails if a lookup finds damage; otherwise the lookup returns true
      * @return the function
      * @throws IOException if the file cannot be read or is not a sealed filter
      */

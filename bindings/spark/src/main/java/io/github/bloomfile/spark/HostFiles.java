@@ -63,7 +63,7 @@ final class HostFiles {
     }
 
     /**
-     * The path of a file that is there until {@link #release} or the end of the process.
+     * Returns the path of a file that exists until {@link #release} or the end of the process.
      *
      * @throws IOException if the source cannot be read, or its bytes have another checksum
      */
@@ -91,7 +91,7 @@ final class HostFiles {
                 }
             }
         } catch (IOException | OverlappingFileLockException refused) {
-            // OverlappingFileLockException: this class is there twice, from two class loaders.
+            // OverlappingFileLockException: two class loaders loaded this class.
             LOG.warn("This process does not share filters with others of the host: {}", refused.toString());
             return alone(sha256, source);
         }

@@ -65,7 +65,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     private final String application;
     private final String path;
     private final String sha256;
-    /** Whether Spark brings the file to executors. Not before it has it. */
+    /** Whether Spark distributes the file to executors; false until addFile() returned. */
     private boolean shipped;
     private final boolean strict;
     private final Broadcast<Storage> storage;

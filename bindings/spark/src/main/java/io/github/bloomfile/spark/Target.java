@@ -104,7 +104,7 @@ final class Target {
         }
     }
 
-    /** Returns whether neither of its records, sections 6 and 7 of the specification, says that it is sealed. */
+    /** Returns whether neither of its records (sections 6 and 7 of the specification) is of a sealed filter. */
     private static boolean isLive(ByteBuffer head) {
         int one = head.getInt(HEADER / 2 + STATE);
         int other = head.getInt(HEADER / 4 * 3 + STATE);
@@ -208,7 +208,7 @@ final class Target {
                 Files.createLink(to, from);
             }
             sync(to.getParent());
-            sync(to); // After an error XFS loses the name, and says so of files, not of folders.
+            sync(to); // After an error XFS loses the name, and reports that when the file is synced, not when the folder is.
         }
 
         private void upload(Content content) throws IOException {

@@ -198,7 +198,7 @@ struct bloomfile_measurement {
  * not check for damage. Returns 0, or BLOOMFILE_ESTRUCTSIZE if no version has that size. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
-/* One fault of a file. */
+/* A fault of a file. */
 struct bloomfile_fault {
     int error;            /* BLOOMFILE_E* */
     uint64_t offset;      /* of the first byte concerned, from the start of the image or series */

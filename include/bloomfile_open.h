@@ -37,7 +37,7 @@ enum bloomfile_reason {
     BLOOMFILE_REASON_MOUNT_POINT = 10, /* the file is mounted from another folder */
 };
 
-/* Which file, and which part of it, caused an error. */
+/* The file, and the part of it, that caused an error. */
 struct bloomfile_open_report {
     size_t struct_size;
     int error;             /* the error that the function returned */

@@ -1243,7 +1243,7 @@ class HttpSource {
       return this.#part(await this.fetcher(this.url, { headers, signal: abort.signal }), offset, length);
     };
     try {
-      return await Promise.race([answer(), late]); // a fetch of the caller's may ignore the signal
+      return await Promise.race([answer(), late]); // the caller's fetch() may ignore the signal
     } finally {
       clearTimeout(timer);
       abort.abort(); // ends an answer that was not read

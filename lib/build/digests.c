@@ -308,7 +308,7 @@ struct counting {
     atomic_uint_least64_t digests, distinct, sum;
 };
 
-/* The digests that a thread has read. */
+/* The digests read by a thread. */
 struct seen {
     uint64_t digests, distinct;
 };

@@ -29,7 +29,7 @@ enum cells_change {
 #define CELLS_UNIT      512u                /* bits of a block, which has all positions of a key */
 #define CELLS_UNIT_SIZE (CELLS_UNIT / 8)
 
-/* How the changes of a layout are coded. */
+/* The coding of changes, for a layout. */
 enum cells_kind {
     CELLS_OF_BLOCKS, /* bits: the blocks with changes, then the changed bits of each */
     CELLS_OF_BITS,

@@ -39,7 +39,7 @@ size_t guard_heap(const struct guard *g)
     return 3 * words_of(g) * sizeof *g->known_good;
 }
 
-/* The series gets a doubt first and loses it last, so its count is never too low. */
+/* The count of the series is incremented first and decremented last, so it is never too low. */
 static void add_doubts(struct guard *g, uint64_t count)
 {
     if (g->together != NULL)

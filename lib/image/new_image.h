@@ -41,7 +41,7 @@ uint8_t *new_image_body(const struct new_image *r);
 /* Writes the next whole pages of the body. */
 int new_image_put(struct new_image *r, const uint8_t *pages, size_t size);
 
-/* The record of a complete body, without n and flags. */
+/* Sets the fields of *record for the complete body, except n and flags. */
 void new_image_record(const struct new_image *r, struct record *record);
 
 /* Writes the header and checksums, from *h and r->checksums. Publishes the file, or gives the image

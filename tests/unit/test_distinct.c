@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removal of duplicates: equal values are reduced to a single value. */
+ * Removing duplicates: equal values are reduced to a single value. */
 #include "support.h"
 
 #include <stdlib.h>

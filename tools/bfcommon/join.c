@@ -12,7 +12,7 @@ enum {
     AHEAD = 64
 };
 
-/* Which lines of two sorted sequences are wanted. */
+/* The lines to print of two sorted sequences. */
 enum {
     ONLY_LEFT = 1,
     BOTH = 2,

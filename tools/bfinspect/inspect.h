@@ -41,7 +41,7 @@ enum {
     INSPECT_UNUSABLE = 2,
 };
 
-/* How much of the file could be read. */
+/* The part of the file that could be read. */
 enum inspect_depth {
     INSPECT_NOTHING, /* no bytes: missing, a directory, empty ... */
     INSPECT_BYTES,   /* some bytes, and the result of bloomfile_inspect() */

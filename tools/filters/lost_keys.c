@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How the old filter compares with another filter. */
+/* The comparison of the old filter with another filter. */
 struct match {
     bool covered;  /* the other filter has every set bit of the old one */
     bool same;     /* the bits are the same, or the old filter has no keys */
@@ -107,7 +107,7 @@ static struct match match_cells(const bloomfile_filter *f, bool counts,
     return m;
 }
 
-/* match of `f` after folding by a factor. */
+/* Returns the match of `f` after folding it by a factor. */
 static struct match match_folded(const bloomfile_filter *f, uint64_t factor, bool counts,
                                  const bloomfile_filter *part)
 {

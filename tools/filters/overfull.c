@@ -108,8 +108,9 @@ static uint64_t estimate(const bloomfile_filter *f, const struct bloomfile_info 
     return message_estimate(info, &m);
 }
 
-/* How many keys this process may add before the next estimate, if every other writer adds as many:
- * a quarter of the keys left, but at least a 64th of the capacity, divided by the writers. */
+/* Returns the number of keys that this process may add before the next estimate, if every other
+ * writer adds as many: a quarter of the keys left, but at least a 64th of the capacity, divided by
+ * the writers. */
 static uint64_t pace(const struct bloomfile_info *info, uint64_t keys, uint64_t limit)
 {
     uint64_t writers = info->writers > 1 ? info->writers : 1;

@@ -23,7 +23,7 @@ struct key_count {
  * is estimated. */
 uint64_t key_count_of(struct key_count *fill, const bloomfile_filter *f, uint64_t limit);
 
-/* ---- Detection of a filter that has more keys than it was sized for. */
+/* ---- Detecting a filter that has more keys than it was sized for. */
 
 /* Above this fraction of set bits, the bits do not show how many keys were added. */
 #define OVERFULL_SATURATED 0.99

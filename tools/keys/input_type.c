@@ -373,7 +373,7 @@ static const char *name_of(uint8_t delimiter, char quoted[4])
     return quoted;
 }
 
-/* How lines without a delimiter are used. NULL: they are errors, or skipped and
+/* Describes the use of lines without a delimiter. NULL: they are errors, or skipped and
  * counted at the end. */
 static const char *becomes(const struct fields *f)
 {

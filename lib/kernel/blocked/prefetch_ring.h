@@ -116,7 +116,8 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
 
 /* ---- several bodies */
 
-/* How many lookups ahead lines are prefetched; 0 if no body is larger than KERNEL_NEAR_BYTES. */
+/* Number of lookups that lines are prefetched ahead; 0 if no body is larger than
+ * KERNEL_NEAR_BYTES. */
 KERNEL_INLINE size_t kernel_ahead_in(const struct kernel_view *views, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -69,7 +69,8 @@ FOLD_INLINE uint64_t four_places(unsigned by)
     return 1 | 1ULL << by | 1ULL << 2 * by | 1ULL << 3 * by;
 }
 
-/* Moves the lowest bits of each four groups together. `fours` has the lowest bit of each four. */
+/* Moves the lowest bits of four neighbouring groups together. `fours` has the lowest bit of each
+ * such four. */
 FOLD_INLINE uint64_t gather_fours(uint64_t bits, unsigned by, uint64_t fours)
 {
     bits &= fours * four_places(by);

@@ -20,7 +20,7 @@ struct builder {
     uint64_t seed, capacity; /* capacity 0: none, or that of all slices together */
     struct kind keys;
     unsigned born;    /* where it was made; 0: not yet */
-    unsigned batches; /* that have begun and not ended: keys are still to come */
+    unsigned batches; /* number of batches in progress: they will add more keys */
     bool crowd;       /* several threads may add concurrently */
     bool cut;         /* an exception ended a batch: keys may be missing */
 };

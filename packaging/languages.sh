@@ -18,7 +18,7 @@ make_page() {
 try_page() {
     cmp "$files/bloomfile-$version.html" web/index.html
     mkdir -p "$here/tools"
-    tar -C "$here/tools" --strip-components 1 -xf "$files/bloomfile-$version-linux-$(uname -m).tar.gz" || out_of_reach "part tarball"
+    tar -C "$here/tools" --strip-components 1 -xf "$files/bloomfile-$version-linux-$(uname -m).tar.gz" || not_run "needs the part tarball"
     BLOOMFILE_TOOLS=$here/tools/bin web/test
 }
 part_page() {
@@ -32,11 +32,11 @@ make_sql() {
     packed "bloomfile-postgresql-$version" bindings/sql bindings/postgresql
 }
 sql_system() {
-    ls "$files"/libbloomfile-dev_*.deb || out_of_reach "part deb"
+    ls "$files"/libbloomfile-dev_*.deb || not_run "needs the part deb"
     empty sql
     mkdir "$here/sql/packages"
     cp "$files"/libbloomfile*.deb "$here/sql/packages"
-    inside sql sh -c 'apt-get install -y -qq --no-install-recommends /packages/libbloomfile-dev_* /packages/libbloomfile[0-9]*_*'
+    inside sql sh -c 'apt-get install -y -qq --no-install-recommends /packages/libbloomfile-dev_* /packages/libbloomfile[0-9]_*'
     install_in sql gcc libc6-dev make pkg-config "$@"
 }
 try_sqlite() {
@@ -51,15 +51,15 @@ try_postgresql() {
         chmod 755 /example; cp ten.sql /tmp
         runuser -u postgres -- sh -euc "
             PATH=\$(pg_config --bindir):\$PATH
-            cd /tmp && initdb -D data >&2 && pg_ctl -D data -o \"-h \" -w start >&2
+            cd /tmp && initdb -D data >&2 && pg_ctl -D data -o \"-c listen_addresses=\" -w start >&2
             psql -q -c \"CREATE EXTENSION bloomfile\"
             psql -qAt -f ten.sql
             pg_ctl -D data stop >&2"'
 }
 part_sql() {
     made "extensions for SQL" make_sql
-    prove "*-sqlite-*" "its README in an empty Debian 12" try_sqlite
-    prove "*-postgresql-*" "its README in an empty Debian 12" try_postgresql
+    prove "*-sqlite-*" "README for SQLite in an empty Debian 12" try_sqlite
+    prove "*-postgresql-*" "README for PostgreSQL in an empty Debian 12" try_postgresql
     gone sql
 }
 
@@ -86,7 +86,7 @@ try_go() {
     GOPROXY=file://$here/example/proxy,$(go env GOPROXY) GONOSUMDB=$go_module GOFLAGS=-modcacherw GOMODCACHE=$here/example/modules
     export GOPROXY GONOSUMDB GOFLAGS GOMODCACHE
     go mod init example.org/fruit
-    go get "$go_module@$go_version" || out_of_reach "the proxy for Go modules"
+    go get "$go_module@$go_version" || not_run "the proxy for Go modules is out of reach"
     go run . | diff "$here/expected" -
 }
 part_go() {
@@ -116,7 +116,7 @@ part_npm() {
 make_crate() {
     cd "$tree/bindings/rust" || exit
     export CARGO_TARGET_DIR="$place/target" CARGO_TERM_COLOR=never
-    cargo fetch || out_of_reach crates.io
+    cargo fetch || not_run "crates.io is out of reach"
     cargo package --allow-dirty --no-verify
     mv "$place/target/package"/*.crate "$out"
 }
@@ -142,7 +142,7 @@ part_crate() {
 }
 
 make_jars() {
-    scripts/java-package || { [ $? != 2 ] || out_of_reach "Maven's registry"; exit 1; }
+    scripts/java-package || { [ $? != 2 ] || not_run "Maven's registry is out of reach"; exit 1; }
     find "$BUILD/java-package/deployed" -name '*.jar' -o -name '*.pom' >"$here/jars"
 }
 # Jars come from a folder with the layout of a repository; plugins from the usual registry.
@@ -156,7 +156,7 @@ try_jar() {
   <groupId>example</groupId>
   <artifactId>fruit</artifactId>
   <version>1</version>
-  <properties><maven.compiler.release>11</maven.compiler.release></properties>
+  <properties><maven.compiler.source>11</maven.compiler.source><maven.compiler.target>11</maven.compiler.target></properties>
   <repositories><repository><id>files</id><url>file://$here/example/repository</url></repository></repositories>
   <dependencies>
 $(cat dependency.xml)
@@ -172,10 +172,19 @@ END
     mvn -q -B -Dmaven.repo.local="$here/example/local" dependency:build-classpath -Dmdep.outputFile=path compile
     java -cp "target/classes:$(cat path)" Main | diff "$here/expected" -
 }
+# Spark is PyPI's; its driver has the wheel for this machine, if the part wheels was made before.
+try_spark() {
+    example spark
+    ls "$files"/*-cp311-abi3-manylinux*"$(uname -m).whl" || not_run "needs the part wheels"
+    /usr/bin/python3 -m venv environment
+    environment/bin/pip install -q pyspark==3.5.9 "$files"/*-cp311-abi3-manylinux*"$(uname -m).whl" || not_run "PyPI is out of reach"
+    environment/bin/python ten.py "$files/bloomfile-$version.jar,$files/bloomfile-spark-$version.jar" | diff "$here/expected" -
+}
 part_jars() {
     need default-jdk-headless maven
     step "jars, twice; Central's rules; Java 11 to 21" make_jars
     publish $(cat "$here/jars")
     prove "*.jar *.pom" "made twice; rules of Maven Central; tests on Java 11, 17, 21" true
     prove "bloomfile-$version.jar bloomfile-$version.pom bloomfile-parent-*" "its README: Maven, from a folder" try_jar
+    prove "bloomfile-spark-$version.jar" "its README: Spark 3.5 with the wheel" try_spark
 }

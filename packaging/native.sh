@@ -16,7 +16,7 @@ compile_amalgamation() {
     example c
     tar -xf "$files/bloomfile-$version-amalgamation.tar.gz" --strip-components 1
     cc -O2 -c bloomfile.c
-    cc fruit.c bloomfile.o -pthread -lm -ldeflate
+    cc -I. fruit.c bloomfile.o -pthread -lm -ldeflate
     ./a.out | diff "$here/expected" -
     "$root/tests/nightly/test_one_file.sh" . "$root" all
 }

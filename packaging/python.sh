@@ -21,7 +21,7 @@ python_from_source() {
 wheel_material() {
     python3 -m venv "$material/tools"
     "$material/tools/bin/pip" install -q --upgrade pip ziglang auditwheel abi3audit setuptools wheel twine || {
-        out_of_reach PyPI
+        not_run "PyPI is out of reach"
     }
     (
         here=$material
@@ -69,7 +69,7 @@ make_wheels() {
 try_python() {
     example python
     /usr/bin/python3 -m venv environment
-    environment/bin/pip install -q --no-deps "$1" || out_of_reach PyPI
+    environment/bin/pip install -q --no-deps "$1" || not_run "PyPI is out of reach"
     environment/bin/python -m doctest ten.txt
 }
 

@@ -76,6 +76,18 @@ def java():
             f"class Main {{ public static void main(String[] words) throws Exception {{\n{code}}} }}\n"}, "perhaps\n"
 
 
+def spark():
+    build, _, query = ten_lines("spark", "python").replace("s3a://bucket/", "").replace("100_000_000", "1000").strip().rpartition("\n")
+    return {"ten.py": f"""\
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.jars", sys.argv[1]).config("spark.ui.enabled", "false").getOrCreate()
+urls, log = (spark.createDataFrame([(url,) for url in words.split()], ["url"]) for words in ("apple pear", "apple stone"))
+{build}
+print([row.url for row in {query.partition("#")[0].strip()}.collect()])
+"""}, "['stone']\n"
+
+
 def go():
     code = ten_lines("go", "go")
     return {"main.go": 'package main\n\nimport (\n\t"fmt"\n\t"log"\n\t"os"\n\t"path/filepath"\n\n'

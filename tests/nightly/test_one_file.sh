@@ -40,12 +40,12 @@ for consumer in consumer.c consumer.cc; do
     ./consumer fruit.bloom | grep -qx 'fruit: 3 keys, 2 of 3 found, stone: no' || fail "$consumer answers wrongly"
 done
 
-# A reader only: without the library, and at most 60 KiB of machine code with the compiler of the measurement.
+# A reader only: without the library, and at most 80 KiB of machine code with gcc.
 compiles "$cc" "-DBLOOMFILE_NO_BUILD -DBLOOMFILE_NO_RIBBON" -O2
 reads "$cc" "" >reader
 code=$(size -A bloomfile.o | awk '/^\.text/ { sum += $2 } END { print sum }')
 echo "a reader of sealed files: $code bytes of code"
-case $($cc -dumpmachine)-$($cc --version | head -n 1) in x86_64*gcc*) [ "$code" -le 61440 ] || fail "more than 60 KiB" ;; esac
+case $($cc -dumpmachine)-$($cc --version | head -n 1) in x86_64*clang*) ;; x86_64*) [ "$code" -le 81920 ] || fail "more than 80 KiB" ;; esac
 
 # refuses MACROS: checks that `left` has the whole library's output, except for files of parts that were left out
 refuses() {

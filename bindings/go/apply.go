@@ -40,9 +40,6 @@ func applyAll(base *Filter, patch []byte) ([]byte, error) {
 		}
 		at = roundUp(at+size, pageSize)
 	}
-	if len(r.left) > 0 {
-		return nil, ErrTrailing
-	}
 	return image, nil
 }
 
@@ -175,6 +172,9 @@ func (r *patchReader) apply(base *layer, number int, image []byte) error {
 	copy(body, base.body)
 	if err := r.parts(base, body); err != nil {
 		return err
+	}
+	if s.features&moreFollows == 0 && len(r.left) > 0 {
+		return ErrTrailing
 	}
 	return made.finish(image)
 }

@@ -53,6 +53,16 @@ func TestRefusedPatchesAreRefused(t *testing.T) {
 	}
 }
 
+func TestBytesBehindAPatchAreReportedBeforeItsBody(t *testing.T) {
+	patch := readAll(t, golden+"classic-embedded-to-patched-classic.patch")
+	patch[157] ^= 1                                   // another body, which ends earlier
+	copy(patch[196:], []byte{0x46, 0xD1, 0x11, 0xA0}) // part_crc
+	base := mustOpen(t, golden+"classic-embedded.bloom")
+	if _, err := Apply(base, patch); !errors.Is(err, ErrTrailing) {
+		t.Error(err)
+	}
+}
+
 func TestPatchesBetweenRandomFiltersApply(t *testing.T) {
 	chance := rand.New(rand.NewSource(1))
 	for i := 0; i < 40; i++ {

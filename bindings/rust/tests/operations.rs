@@ -193,6 +193,15 @@ fn refused_patches_have_the_listed_error() {
 }
 
 #[test]
+fn bytes_behind_a_patch_are_reported_before_its_body() {
+    let mut patch = std::fs::read(golden("classic-embedded-to-patched-classic.patch")).unwrap();
+    patch[157] ^= 1; // another body, which ends earlier
+    patch[196..200].copy_from_slice(&[0x46, 0xD1, 0x11, 0xA0]); // part_crc
+    let error = apply(&open("classic-embedded.bloom"), &patch).unwrap_err();
+    assert_eq!(error.name(), "BLOOMFILE_ETRAILING");
+}
+
+#[test]
 fn different_filters_have_no_patch() {
     let error = |base: &str, result: &str| diff(&open(base), &open(result)).unwrap_err().name();
     assert_eq!(error("ribbon-file.bloom", "ribbon-file.bloom"), "BLOOMFILE_EISRIBBON");

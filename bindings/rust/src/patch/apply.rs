@@ -40,9 +40,6 @@ pub fn apply(base: &Filter<'_>, patch: &[u8]) -> Result<Filter<'static>> {
         let place = Place { layer: i, last: i + 1 == count };
         before = Some(apply_one(&mut cursor, &mut result, base, image, place, before.as_ref())?);
     }
-    if !cursor.is_at_end() {
-        return Err(Error::Trailing);
-    }
     // Header and body were checked, so an error here is also an error of the patch.
     Filter::from_sealed(&result).map_err(|_| Error::Patch)
 }
@@ -72,6 +69,9 @@ fn apply_one(
     let mut body = image.body(container).to_vec();
     let old = Cells::new(image.body(container), image.info.layout);
     Parts { cursor, old, layout: image.info.layout }.apply(&mut body)?;
+    if place.last && !cursor.is_at_end() {
+        return Err(Error::Trailing);
+    }
     check_whole(&body, &made).map_err(|_| Error::Patch)?;
     result.extend_from_slice(&header);
     result.extend_from_slice(&body);

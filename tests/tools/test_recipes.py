@@ -45,7 +45,7 @@ class Recipes(ToolTest):
         self.assertGreaterEqual(sessions.check(self, PARTS[heading], self.folder, self.bin), least)
 
     def test_all_recipes_are_run(self):
-        self.assertEqual(len(PARTS), 12)  # the test `python` runs the Python recipe
+        self.assertEqual(len(PARTS), 11)
         self.assertEqual(sum(len(sessions.scripts(part)) for part in PARTS.values()), TEXT.count("```sh\n"))
 
     def test_passwords_recipe_runs(self):

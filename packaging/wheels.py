@@ -248,7 +248,7 @@ def main():
                 print(*rows[-1], f"{time.time() - started:.0f} s", sep="; ", flush=True)
             if not runs:
                 rows.append((wheel.name, "tests", "not run: needs an interpreter of that platform"))
-    (OUT / "proofs").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="ascii")
+            (OUT / "proofs").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="ascii")
 
 
 main()

@@ -60,7 +60,7 @@ part_sql() {
     made "extensions for SQL" make_sql
     prove "*-sqlite-*" "README for SQLite in an empty Debian 12" try_sqlite
     prove "*-postgresql-*" "README for PostgreSQL in an empty Debian 12" try_postgresql
-    gone sql
+    [ -z "$prove" ] || gone sql
 }
 
 go_module=github.com/bloomfile/bloomfile/bindings/go

@@ -9,6 +9,7 @@ import decimal
 import itertools
 import pickle
 import unittest
+import uuid
 
 import bloomfile
 from bloomfile import Answers
@@ -298,8 +299,11 @@ class Frames(Case):
         self.assertRaisesRegex(TypeError, "NoneType.*leave it out", self.f.contains_many, numpy.array(["a", None], dtype=object))
         self.assertRaisesRegex(TypeError, "NoneType", self.f.contains_many, numpy.empty(3, dtype=object))
         self.assertEqual(self.f.contains_many(numpy.array([], dtype=object)), [])
-        for table in numpy.array([KEYS, KEYS]), numpy.array([KEYS, KEYS], dtype=object), numpy.zeros((2, 2)):
-            self.assertRaisesRegex(TypeError, "this array has 2 dimensions: pass one column", self.f.contains_many, table)
+        for table in (numpy.array([KEYS, KEYS]), numpy.array([KEYS, KEYS], dtype=object), numpy.zeros((2, 2)), numpy.array([[b"a"]]),
+                      numpy.array([[1]]), numpy.array([[1]], ">i8"), numpy.empty((0, 2), int), numpy.empty((0, 2), object), numpy.zeros((1, 1), "V8")):
+            for use in self.f.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many:
+                self.assertRaisesRegex(TypeError, "this array has 2 dimensions: pass one column", use, table)
+                self.assertRaises(TypeError, use, numpy.zeros((), table.dtype))
         for array, cast in ((numpy.zeros(2), "int64"), (numpy.zeros(0), "int64"), (numpy.zeros(2, bool), "int8"),
                             (numpy.zeros(2, "M8[s]"), "int64"), (numpy.zeros(2, "m8[s]"), "int64"), (numpy.zeros(2, complex), "str")):
             self.assertRaisesRegex(TypeError, f"{array.dtype}.*astype.*{cast}".replace("[", ".").replace("]", "."),
@@ -326,6 +330,9 @@ class Frames(Case):
                        polars.Series(["a"], dtype=polars.Categorical)):
             self.assertRaisesRegex(TypeError, "cast it (to|with)", self.numbers.contains_many, column)
         self.assertRaisesRegex(TypeError, r"this is a data frame: pass one column, such as df\['name'\]", self.f.contains_many, frame)
+        for column in polars.Series([uuid.UUID(int=1)]), polars.Series([1, 2], dtype=polars.Object):
+            for use in self.numbers.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many:
+                self.assertRaisesRegex(TypeError, r"this column is Object: pass its to_list\(\)", use, column)
 
     @unittest.skipUnless(pyarrow, "needs pyarrow")
     def test_pyarrow_tables_and_masks_work(self):

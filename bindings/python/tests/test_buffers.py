@@ -83,10 +83,10 @@ class Iterables(Case):
     def test_keys_come_from_any_iterable(self):
         f = self.build(KEYS)
         asked = KEYS[:3] + ["absent"]
-        for keys in asked, tuple(asked), iter(asked), dict.fromkeys(asked), (key for key in asked), map(str, asked):
+        for keys in asked, tuple(asked), iter(asked), dict.fromkeys(asked).keys(), (key for key in asked), map(str, asked):
             self.assertEqual(f.contains_many(keys), b"\1\1\1\0")
         self.assertEqual(sum(f.contains_many(set(KEYS))), 300)
-        for nothing in [], (), iter(()), {}:
+        for nothing in [], (), iter(()), {}.keys():
             self.assertEqual(f.contains_many(nothing), b"")
 
     def test_keys_of_many_chunks_are_answered(self):
@@ -418,7 +418,7 @@ class Arrow(Case):
 
     def test_contradictory_arrow_arrays_are_refused(self):
         for fmt in "I", "L", "g", "b", "+l", "+s", "w:0", "w:", "w:99999999999999999999999", "tdD", "":
-            with self.subTest(fmt), self.assertRaisesRegex((TypeError, ValueError), "strings, binary or integers|contradicts"):
+            with self.subTest(fmt), self.assertRaisesRegex((TypeError, ValueError), "strings, binary or integers|contradicts|this is a table"):
                 bloomfile.hash_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt in "gb+l+s" else [None]))
         with self.assertRaisesRegex(TypeError, "dictionary"):
             self.f.contains_many(layout(["a"], "u", dictionary=1))

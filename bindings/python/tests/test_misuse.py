@@ -61,10 +61,30 @@ class Misuse(Case):
         def made(name, **attributes):
             return type(name, (), {"__module__": "polars.made", **attributes})()
         for keys, words in ((made("Series", dtype=Dtype("Float64")), r"this column is Float64: cast it with \.cast\(pl\.Int64\)"),
+                            (made("Series", dtype=Dtype("Object"), __arrow_c_array__=None), r"this column is Object: pass its to_list\(\)"),
                             (made("Expr", map_batches=None), "an Expr of polars .*map_batches"),
                             (made("LazyFrame", map_batches=None, columns=[]), r"a LazyFrame of polars .*collect\(\)")):
             for take in self.filter.contains_many, bloomfile.Builder().add_many, bloomfile.hash_many:
                 self.assertRaisesRegex(TypeError, words, take, keys)
+
+    def test_array_without_a_buffer_is_iterated(self):
+        """Stands for arrays of other libraries with a dtype of NumPy. The conversion of such an array returned the array itself, and was
+        repeated until the stack ended."""
+
+        class Array(list):
+            ndim = 1
+            newbyteorder = tolist = astype = None
+
+            @property
+            def dtype(self):
+                return self
+
+            @property
+            def kind(self):
+                return "O"
+        self.assertEqual(self.filter.contains_many(Array([KEYS[0], b"absent"])), [True, False])
+        self.assertRaises(TypeError, bloomfile.Builder().add_many, Array([[b"a"]]))
+        self.assertRaises(TypeError, bloomfile.hash_many, Array([[b"a"]]))
 
     def test_list_subclass_is_read_through_its_iterator(self):
         """The keys are those that it yields, as for list()."""
@@ -113,7 +133,9 @@ class Misuse(Case):
             self.assertRaisesRegex(ValueError, "the filter '.*test.bloom' is closed$", use)
 
     def test_dict_is_not_a_column_of_keys(self):
-        self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", self.filter.contains_many, {"a": ["b"]})
+        for use in (self.filter.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many,
+                    lambda keys: bloomfile.build(self.folder / "dict.bloom", keys)):
+            self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", use, {"a": ["b"]})
         self.assertEqual(len(self.filter.contains_many({"a": 1}.keys())), 1)
 
     def test_object_is_initialized_once(self):

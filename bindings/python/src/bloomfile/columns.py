@@ -20,12 +20,10 @@ def _refused(dtype: Any) -> TypeError:
 
 def _of_numpy(array: Any, nulls: bool) -> tuple[Any, Any, bool] | None:
     kind = array.dtype.kind
-    if array.ndim > 1 and kind in "OUfcbMm":
+    if array.ndim > 1:
         raise TypeError(f"keys are one column, and this array has {array.ndim} dimensions: pass one column, such as array[:, 0], or its ravel()")
     if kind == "O":
         return array, None, nulls
-    if array.ndim != 1:
-        return None
     if kind in "iu":
         return array.astype(array.dtype.newbyteorder("="), order="C", copy=False), None, False
     if kind in "US":
@@ -48,15 +46,16 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
     return _of_numpy(column.to_numpy(), True)
 
 
-def _check_polars(keys: Any) -> None:
+def _check_polars(keys: Any, name: str) -> None:
     """Refuses columns of polars that are not keys, by names instead of letters of Arrow, and columns without values yet."""
-    name = type(keys).__name__
     if name == "Expr":
         raise TypeError("an Expr of polars has no values yet: pass a Series, or call map_batches() on it")
     if name == "DataFrame":
         raise TypeError(_FRAME)
     if name == "LazyFrame":
         raise TypeError("a LazyFrame of polars has no values yet: collect() it, and pass one column")
+    if name == "Series" and str(keys.dtype) == "Object":  # its Arrow array has the addresses of the objects
+        raise TypeError("keys are strings, bytes or integers, and this column is Object: pass its to_list(), or the str() of each item")
     if name == "Series" and keys.dtype.is_float():
         raise TypeError(f"keys are strings, bytes or integers, and this column is {keys.dtype}: cast it with .cast(pl.Int64) or .cast(pl.String)")
 
@@ -66,9 +65,10 @@ def plain(keys: Any) -> tuple[Any, Any, bool] | None:
 
     keys: an array, a list, or an object of Arrow. mask: True for each null; None: there is no mask. nulls: objects such as None are nulls.
     """
-    if type(keys).__module__.partition(".")[0] == "polars":
-        _check_polars(keys)
-        return None
+    for kind in type(keys).__mro__:
+        if kind.__module__.partition(".")[0] == "polars":
+            _check_polars(keys, kind.__name__)
+            return None
     if getattr(keys, "ndim", 1) == 2 and hasattr(keys, "columns"):
         raise TypeError(_FRAME)
     if hasattr(keys, "to_numpy") and hasattr(keys, "isna"):

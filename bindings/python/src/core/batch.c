@@ -271,6 +271,8 @@ static PyObject *plain(const struct taker *taker, PyObject *keys)
     return state->columns != NULL ? PyObject_CallMethod(state->columns, "plain", "O", keys) : NULL;
 }
 
+static PyObject *batch_any(const struct taker *taker, PyObject *keys, PyObject *out, bool column);
+
 static PyObject *batch_plain(const struct taker *taker, PyObject *plain, PyObject *out)
 {
     PyObject *keys, *missing;
@@ -286,10 +288,12 @@ static PyObject *batch_plain(const struct taker *taker, PyObject *plain, PyObjec
         PyBuffer_Release(&view);
         return result;
     }
-    return batch_keys(taker, keys, out);
+    return batch_any(taker, keys, out, false);
 }
 
-PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
+/* column: keys may be a column for bloomfile.columns. What that module returns is not, or an object
+ * that it returns unchanged would recurse without end. */
+static PyObject *batch_any(const struct taker *taker, PyObject *keys, PyObject *out, bool column)
 {
     Py_buffer view;
     struct objects o = { 0 };
@@ -317,15 +321,15 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
         PyBuffer_Release(&view);
         return result;
     }
-    PyObject *column = plain(taker, keys);
-    if (column == NULL)
+    PyObject *converted = column ? plain(taker, keys) : Py_NewRef(Py_None);
+    if (converted == NULL)
         return output_fail(out, taker->width);
-    if (column != Py_None) {
-        result = batch_plain(taker, column, out);
-        Py_DECREF(column);
+    if (converted != Py_None) {
+        result = batch_plain(taker, converted, out);
+        Py_DECREF(converted);
         return result;
     }
-    Py_DECREF(column);
+    Py_DECREF(converted);
     if (arrow_batch(taker, keys, out, &result))
         return result;
     if (key_is_file(keys))
@@ -336,6 +340,11 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
     result = batch_objects(taker, &o, out);
     Py_DECREF(o.others);
     return result;
+}
+
+PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
+{
+    return batch_any(taker, keys, out, true);
 }
 
 /* ---- arguments */

@@ -304,7 +304,7 @@ class Kinds(ToolTest):
         self.assertEqual(self.kind("seen"), "text")
         self.output("bfcreate", "-q", "--allow-empty", "-x", 2**24, "huge")  # the size does not fit in the field of the header
         self.assertEqual(self.kind("huge"), "bytes")
-        self.assertIn("add --hex if the keys are hexadecimal, or --as-is", self.trouble("bfquery", "-c", "huge"))
+        self.assertIn("add --hex for hexadecimal keys, or --as-is if the keys are text", self.trouble("bfquery", "-c", "huge"))
         self.output("bfquery", "-c", "--as-is", "huge", status=1)
         self.output("bfquery", "-c", "-x", 2**24, "huge", status=1)
 
@@ -330,9 +330,9 @@ class Kinds(ToolTest):
 
         def remedy(tool, made, read):
             if "-x" in made and "-x" in read:
-                return f"add -x {made[1]}, or --as-is to use the keys unchanged"
+                return f"use -x {made[1]}"
             if "-x" in made:
-                return f"add -x {made[1]}, or --hex --key-size {made[1]} for hexadecimal lines, or --as-is to use the keys unchanged"
+                return f"add --hex --key-size {made[1]} for hexadecimal keys, -x for binary records, or --as-is if each key has {made[1]} bytes"
             if tool in ("bfadd", "bfuniq"):
                 return f"create a filter with bfcreate --live -x {read[1]}, or add --as-is to use the keys unchanged"
             return f"use a filter created with -x {read[1]}, or --as-is if its text keys have that length"
@@ -376,13 +376,25 @@ class Kinds(ToolTest):
 
     def test_fields_are_text(self):
         self.create("-q", "-x", 4, stdin=b"abcd", name="made")
-        self.assertIn("made holds 4-byte records, but the input is text (add --hex --key-size 4, or --as-is to use the keys unchanged)",
+        self.assertIn("made holds 4-byte records, but the input is text (add --hex --key-size 4 for hexadecimal keys, or --as-is if each key has 4 bytes)",
                       self.trouble("bfquery", "--field", 1, "made", stdin=b"abcd\nx\n"))
         self.assertEqual(self.output("bfquery", "--field", 1, "--as-is", "made", stdin=b"abcd\nx\n"), b"abcd\n")
         self.create("-q", "--field", 1, stdin=b"abcd\n", name="made")
         self.assertEqual(self.query("--field", 1, "made", stdin=b"abcd\n"), [b"abcd"])
         self.create("-q", stdin=b"abcd\n", name="made")
         self.assertIn("made holds text", self.trouble("bfquery", "-x", 2**24, "made", stdin=bytes(2**24)))
+
+    def test_lines_are_refused_as_records(self):
+        """Otherwise -x, which a message names for binary records, would answer "no" to each line."""
+        for lines, size, remedy in ((b"%064x\n" % 7, 32, "--hex --key-size 32 instead of -x"),
+                                    (b"12\n345678901\n", 8, "--integers instead of -x"), (b"a key\r\nanother\n", 4, "leave out -x")):
+            self.create("-q", "-x", size, stdin=bytes(size), name="made")
+            result = self.run_tool("bfquery", "-v", "-x", size, "made", stdin=lines * 8)
+            with self.subTest(lines=lines):
+                self.assertEqual((result.returncode, result.stdout), (2, b""))
+                self.assertIn(f"lines of text, not {size}-byte records ({remedy}, or --as-is", result.stderr.decode())
+        self.create("-q", "-x", 8, stdin=b"1234567\n", name="made")  # fixed lines are records
+        self.assertEqual(self.output("bfquery", "-x", 8, "made", stdin=b"1234567\n"), b"1234567\n")
 
     def test_unrecorded_kind_gives_no_warning(self):
         self.write("library", craft.make("blocked", 512, 4, numbered(3)))

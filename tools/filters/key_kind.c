@@ -86,29 +86,35 @@ void key_kind_record(struct bloomfile_params *params, const struct keys_options 
     params->key_size = is_large ? 0 : (uint32_t)kind.size;
 }
 
-/* A remedy never suggests leaving out -x: binary records would then be read as lines. */
+/* A remedy never turns the error into a wrong "no": binary records are not read as lines, and
+ * --as-is has its condition. -x refuses lines of text (input_type_judge()). */
 static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct kind recorded,
                        const struct keys_options *keys)
 {
-    static const char as_is[] = "or --as-is to use the keys unchanged";
     const char *option = key_form_option(&keys->key_form);
     const bool is_given = keys->given_count > 0 && option == NULL;
+    const bool is_fixed = recorded.kind == BLOOMFILE_KEYS_FIXED;
     if (recorded.kind == BLOOMFILE_KEYS_INTEGERS && is_given)
         snprintf(remedy, REMEDY_SIZE, "add --integers for a key such as 42");
     else if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
         snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers");
-    else if (recorded.kind == BLOOMFILE_KEYS_BYTES && is_given)
-        snprintf(remedy, REMEDY_SIZE, "add --hex for a key such as 00ff, %s", as_is);
-    else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->record_size > 0)
-        snprintf(remedy, REMEDY_SIZE, "add -x %" PRIu64 ", %s", recorded.size, as_is);
-    else if (recorded.kind == BLOOMFILE_KEYS_FIXED && keys->fields.count == 0 && option == NULL)
-        snprintf(remedy, REMEDY_SIZE,
-                 "add -x %" PRIu64 ", or --hex --key-size %" PRIu64 " for hexadecimal %s, %s",
-                 recorded.size, recorded.size, is_given ? "keys" : "lines", as_is);
-    else if (recorded.kind == BLOOMFILE_KEYS_FIXED)
-        snprintf(remedy, REMEDY_SIZE, "add --hex --key-size %" PRIu64 ", %s", recorded.size, as_is);
     else if (recorded.kind == BLOOMFILE_KEYS_BYTES)
-        snprintf(remedy, REMEDY_SIZE, "add --hex if the keys are hexadecimal, %s", as_is);
+        snprintf(remedy, REMEDY_SIZE, "add --hex for %s, or --as-is if the keys are text",
+                 is_given ? "a key such as 00ff" : "hexadecimal keys");
+    else if (is_fixed && keys->record_size > 0)
+        snprintf(remedy, REMEDY_SIZE, "use -x %" PRIu64, recorded.size);
+    else if (is_fixed && keys->key_form.integers && recorded.size == 8)
+        snprintf(remedy, REMEDY_SIZE, "--as-is if they hold little-endian integers");
+    else if (is_fixed && keys->key_form.integers)
+        snprintf(remedy, REMEDY_SIZE, "use a filter created with %s", option);
+    else if (is_fixed)
+        snprintf(remedy, REMEDY_SIZE,
+                 "add --hex --key-size %" PRIu64 " for hexadecimal keys%s, or --as-is if each key "
+                 "has %" PRIu64 " bytes",
+                 recorded.size,
+                 keys->fields.count == 0 && option == NULL && !is_given ? ", -x for binary records"
+                                                                        : "",
+                 recorded.size);
     else if (option != NULL)
         snprintf(remedy, REMEDY_SIZE, "leave out %s, or use a filter created with %s", option,
                  option);

@@ -151,6 +151,43 @@ static bool all_end_in_cr(const uint8_t *bytes, size_t size)
     return line > bytes;
 }
 
+/* Whether the bytes are lines of text that do not end where records end. */
+static bool are_lines(const uint8_t *bytes, size_t size, size_t record_size)
+{
+    bool cuts = false;
+    for (size_t i = 0; i < size; i++) {
+        if ((bytes[i] < ' ' && memchr("\t\r\n", bytes[i], 3) == NULL) || bytes[i] > '~')
+            return false;
+        cuts |= bytes[i] == '\n' && (i + 1) % record_size != 0;
+    }
+    return cuts;
+}
+
+static size_t count_of(const uint8_t *bytes, size_t size, const char *set)
+{
+    size_t count = 0;
+    while (count < size && memchr(set, bytes[count], strlen(set)) != NULL)
+        count++;
+    return count;
+}
+
+/* -x for lines would cut them at any place: every key would be a wrong "no". */
+static void explain_lines(const struct keys_options *options, const uint8_t *bytes, size_t size,
+                          char reason[INPUT_TYPE_REASON])
+{
+    const size_t line = count_of(bytes, size, "0123456789abcdefABCDEF");
+    const size_t digits = count_of(bytes, size, "0123456789");
+    char remedy[64] = "leave out -x";
+    if (line == 2 * options->record_size)
+        snprintf(remedy, sizeof(remedy), "--hex --key-size %zu instead of -x",
+                 options->record_size);
+    else if (digits > 0 && digits == line)
+        snprintf(remedy, sizeof(remedy), "--integers instead of -x");
+    snprintf(reason, INPUT_TYPE_REASON,
+             "it is lines of text, not %zu-byte records (%s, or --as-is to use its bytes as keys)",
+             options->record_size, remedy);
+}
+
 static bool has(const uint8_t *bytes, size_t size, int byte)
 {
     return memchr(bytes, byte, size) != NULL;
@@ -201,6 +238,10 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
     const struct signature *found = find_kind(options, bytes, size);
     if (found != NULL) {
         explain(found, options->packed, reason);
+        return false;
+    }
+    if (options->record_size > 0 && are_lines(bytes, size, options->record_size)) {
+        explain_lines(options, bytes, size, reason);
         return false;
     }
     const bool is_json = options->fields.json != NULL;

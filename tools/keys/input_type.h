@@ -24,7 +24,8 @@ bool input_type_is_patch(const uint8_t *bytes, size_t size);
 
 /* Checks the first bytes of an input, unless options->as_is. They are a whole key, the whole input,
  * or INPUT_TYPE_SIZE bytes if a key is longer. Returns false if they are not keys, with the reason:
- * a filter, a patch, UTF-16 text, or compressed data, with -Z after decompression. Warns if
+ * a filter, a patch, UTF-16 text, lines with -x, or compressed data, with -Z after decompression.
+ * Warns if
  *   - each line ends in a carriage return that becomes part of the key
  *   - lines have NUL bytes, or -0 is given and the text has newlines but no NUL
  *   - the first line begins with a byte order mark

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bloomfile: folding, merging, projecting and assembling
+ * bloomfile: folding, merging and projecting
  *
  * A filter folds by every divisor d of its number of blocks (classic: bits, counting: counters): d
  * adjacent blocks become one block. The result is byte for byte the body that the same keys would

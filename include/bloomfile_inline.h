@@ -35,10 +35,11 @@
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native; best with VBMI and BITALG), a
  * lookup takes half to nine tenths of the time of bloomfile_contains_digest() in a filter that fits
  * in a cache. In larger filters more cache misses overlap; bench/results/peers-sizes.md has
- * figures. Code for AVX2 gains little where the library can use AVX-512. Code for processors
- * without AVX2 (or NEON), as distributions compile it, calls the library for every lookup, and the
- * library picks its code at run time: a pin then costs nothing and gains nothing. The same is true
- * of a batch of more than 64 digests.
+ * figures. Code for AVX2 is up to 1.6 times as slow as the library where the library can use
+ * AVX-512: do not compile it for such processors. Code for processors without AVX2 (or NEON), as
+ * distributions compile it, calls the library for every lookup, and the library picks its code at
+ * run time: a pin then costs nothing and gains nothing. The same is true of a batch of more than 64
+ * digests.
  *
  * If bloomfile_open() or bloomfile_pin() fails, the pin has only its initial value, and answers
  * "maybe".

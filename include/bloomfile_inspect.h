@@ -87,7 +87,7 @@ struct bloomfile_info {
     uint32_t incompat;
     uint32_t provenance;    /* BLOOMFILE_PROVENANCE_* */
     uint32_t layout;        /* enum bloomfile_layout; may be any value if the header is invalid */
-    uint32_t hash_id;       /* 1: XXH3, 64 bits; other values: bloomfile.h */
+    uint32_t hash_id;       /* 1: XXH3, 64 bits; other values: an application's */
     uint32_t hashes;        /* k; ribbon: 0 */
     uint32_t state;         /* enum bloomfile_state, of the commit record in force */
     uint64_t bits;          /* m */

@@ -60,7 +60,7 @@ struct bloomfile_open_params {
     uint32_t expect; /* BLOOMFILE_EXPECT_* */
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint64_t seed;
-    uint32_t hash_id;   /* as in bloomfile_params; BLOOMFILE_HASH_XXH3 */
+    uint32_t hash_id;   /* BLOOMFILE_HASH_XXH3, or the application's number */
     uint32_t key_kind;  /* of the caller's keys, for bloomfile_check_keys() */
     uint64_t self_test; /* as in bloomfile_params; 0 for BLOOMFILE_HASH_XXH3 */
     /* Computes the self test, if it depends on the seed. NULL: `self_test` is used. */
@@ -101,9 +101,9 @@ struct bloomfile_open_params {
  *   BLOOMFILE_ESTRUCTSIZE  no version has the struct_size of `from`, `params` or params->report
  *   BLOOMFILE_ELIVE        a live filter in memory or in a part of a file, or a live series by
  *                          descriptor
- *   BLOOMFILE_EVALUE       an offset BLOOMFILE_FROM_HERE; key_kind or key_size without
- *                          BLOOMFILE_EXPECT_KEYS, or out of range with it; or an invalid member of
- *                          `from`
+ *   BLOOMFILE_EVALUE       an offset BLOOMFILE_FROM_HERE; a tag, seed, hash or kind of keys other
+ *                          than 0 without its BLOOMFILE_EXPECT_ flag; key_kind or key_size out of
+ *                          range; or an invalid member of `from`
  *   BLOOMFILE_EFLAGS       unknown or contradictory flags; BLOOMFILE_OPEN_WRITE without a path or
  *                          with BLOOMFILE_EXPECT_SEALED; BLOOMFILE_OPEN_PREFAULT or _LOCK of memory
  *                          without _COPY */

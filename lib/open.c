@@ -62,6 +62,22 @@ static bool report_known(const struct bloomfile_open_report *r)
            r->struct_size <= 2 * sizeof *r;
 }
 
+/* Returns the name of an expected value that lacks its flag, so that it would not be compared. */
+static const char *unflagged(const struct bloomfile_open_params *p)
+{
+    static const uint8_t zero[BLOOMFILE_TAG_SIZE];
+    if ((p->expect & BLOOMFILE_EXPECT_TAG) == 0 && memcmp(p->tag, zero, sizeof zero) != 0)
+        return "tag";
+    if ((p->expect & BLOOMFILE_EXPECT_SEED) == 0 && p->seed != 0)
+        return "seed";
+    if ((p->expect & BLOOMFILE_EXPECT_HASH) == 0 &&
+        (p->hash_id != 0 || p->self_test != 0 || p->self_test_of != NULL))
+        return "hash_id";
+    if ((p->expect & BLOOMFILE_EXPECT_KEYS) == 0 && (p->key_kind != 0 || p->key_size != 0))
+        return "key_kind";
+    return NULL;
+}
+
 static int take_open_params(struct bloomfile_open_params *p,
                             const struct bloomfile_open_params *given, uint32_t kind)
 {
@@ -76,10 +92,11 @@ static int take_open_params(struct bloomfile_open_params *p,
         return invalid(BLOOMFILE_EFLAGS, "expect");
     if (p->reserved != 0)
         return invalid(BLOOMFILE_EVALUE, "reserved");
+    const char *name = unflagged(p);
+    if (name != NULL)
+        return invalid(BLOOMFILE_EVALUE, name);
     const struct bloomfile_info any = BLOOMFILE_INFO_INIT;
     const bool expects_keys = (p->expect & BLOOMFILE_EXPECT_KEYS) != 0;
-    if (!expects_keys && (p->key_kind != 0 || p->key_size != 0))
-        return invalid(BLOOMFILE_EVALUE, "key_kind");
     return expects_keys ? bloomfile_check_keys(&any, p->key_kind, p->key_size) : 0;
 }
 

@@ -53,9 +53,12 @@ static struct bloomfile_open_params expecting(uint32_t expect)
 {
     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
     how.expect = expect;
-    memcpy(how.tag, tag, sizeof tag);
-    how.seed = SEED;
-    how.hash_id = BLOOMFILE_HASH_XXH3;
+    if ((expect & BLOOMFILE_EXPECT_TAG) != 0)
+        memcpy(how.tag, tag, sizeof tag);
+    if ((expect & BLOOMFILE_EXPECT_SEED) != 0)
+        how.seed = SEED;
+    if ((expect & BLOOMFILE_EXPECT_HASH) != 0)
+        how.hash_id = BLOOMFILE_HASH_XXH3;
     if ((expect & BLOOMFILE_EXPECT_KEYS) != 0)
         how.key_kind = BLOOMFILE_KEYS_INTEGERS;
     return how;
@@ -76,9 +79,10 @@ static const struct {
 static struct bloomfile_open_params expecting_wrong(size_t i)
 {
     struct bloomfile_open_params how = expecting(wrong[i].expect);
-    how.tag[15] ^= 1;
-    how.seed ^= 1;
-    how.hash_id = BLOOMFILE_APP_HASH_FIRST;
+    how.tag[0] ^= how.tag[0] != 0;
+    how.seed ^= how.seed != 0;
+    if (how.hash_id != 0)
+        how.hash_id = BLOOMFILE_APP_HASH_FIRST;
     if (how.key_kind != 0)
         how.key_kind = BLOOMFILE_KEYS_TEXT;
     return how;
@@ -127,7 +131,7 @@ TEST_IN_DIR(a_live_filter_is_not_sealed)
     const struct bloomfile_source from = bloomfile_from_path("filter");
     create_here("filter");
     assert_error(bloomfile_open_with(&f, &from, &how), BLOOMFILE_ELIVE);
-    how.expect = BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_HASH;
+    how = expecting(BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_HASH);
     assert_error(bloomfile_open_with(&f, &from, &how), 0);
     bloomfile_close(f);
 }
@@ -198,7 +202,9 @@ TEST_IN_DIR(wrong_parameters_are_errors)
     struct bloomfile_open_report report = { .struct_size = 8 };
     static const int errors[] = { BLOOMFILE_EFLAGS,      BLOOMFILE_EFLAGS, BLOOMFILE_EVALUE,
                                   BLOOMFILE_EVALUE,      BLOOMFILE_EVALUE, BLOOMFILE_ESTRUCTSIZE,
-                                  BLOOMFILE_ESTRUCTSIZE, BLOOMFILE_EFLAGS, BLOOMFILE_EFLAGS };
+                                  BLOOMFILE_ESTRUCTSIZE, BLOOMFILE_EFLAGS, BLOOMFILE_EFLAGS,
+                                  BLOOMFILE_EVALUE,      BLOOMFILE_EVALUE, BLOOMFILE_EVALUE,
+                                  BLOOMFILE_EVALUE };
     struct bloomfile_open_params rows[ROWS(errors)];
     for (size_t i = 0; i < ROWS(rows); i++)
         rows[i] = BLOOMFILE_OPEN_PARAMS_INIT;
@@ -212,6 +218,10 @@ TEST_IN_DIR(wrong_parameters_are_errors)
     rows[6].struct_size = 8;
     rows[7].flags = 1u << 9;
     rows[8].flags = BLOOMFILE_OPEN_ADD_EXACT;
+    rows[9].tag[BLOOMFILE_TAG_SIZE - 1] = 1; /* expected values without their flags */
+    rows[10].seed = SEED;
+    rows[11].hash_id = BLOOMFILE_HASH_XXH3;
+    rows[12].self_test = 1;
     bloomfile_filter *f;
     struct bloomfile_source from = bloomfile_from_path("filter");
     for (size_t i = 0; i < ROWS(rows); i++)

@@ -10,8 +10,10 @@ int opening_from(bloomfile_filter **f, struct bloomfile_source from, unsigned fl
 {
     struct bloomfile_open_params how = BLOOMFILE_OPEN_PARAMS_INIT;
     how.flags = flags;
-    how.expect = use == OPENING_KEYS ? BLOOMFILE_EXPECT_HASH : 0;
-    how.hash_id = BLOOMFILE_HASH_XXH3;
+    if (use == OPENING_KEYS) {
+        how.expect = BLOOMFILE_EXPECT_HASH;
+        how.hash_id = BLOOMFILE_HASH_XXH3;
+    }
     how.report = report;
     return bloomfile_open_with(f, &from, &how);
 }

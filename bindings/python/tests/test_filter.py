@@ -398,6 +398,22 @@ class Damage(Case):
         with self.assertRaises(errors.EPAGE):
             bloomfile.Filter(self.path, verify=True)
 
+    def test_writing_from_a_damaged_filter_names_it(self):
+        self.build(capacity=100_000, path=self.folder / "good.bloom")
+        self.build(["a"], capacity=100_000).close()
+        image = bytearray(self.path.read_bytes())
+        image[-4097] ^= 1
+        self.path.write_bytes(image)
+        to = self.folder / "copy.bloom"
+        with bloomfile.Filter(self.path) as f, bloomfile.Filter(self.folder / "good.bloom") as good:
+            for use in (lambda: f.seal_to(to), f.to_bytes, f.copy, lambda: good | f, lambda: f & good, lambda: bloomfile.merge(to, [good, f]),
+                        lambda: bloomfile.fold(to, f, 2), lambda: bloomfile.delta(to, good, f), lambda: bloomfile.delta(to, f, good)):
+                with self.assertRaises(errors.EPAGE) as raised:
+                    use()
+                self.assertEqual(raised.exception.path, str(self.path))
+            self.assertIsNotNone(f.status)
+        self.assertFalse(to.exists())
+
     def test_unread_damage_is_a_warning_at_close(self):
         self.damaged()
         def ask():
@@ -536,6 +552,23 @@ class Pickling(Case):
         for written_over in g, h:
             self.assertIsInstance(written_over.status, errors.ECHANGED)
             written_over.close()
+
+    def test_pickled_filter_keeps_the_values_that_it_expects(self):
+        for kind, key in ("text", "a"), (4, b"abcd"), ("integers", 7):
+            with bloomfile.build(self.path, [key], tag=b"monday", seed=5, key_kind=kind, replace=True):
+                first = bloomfile.Filter(self.path, tag=b"monday", seed=5, key_kind=kind)
+            pickled = pickle.dumps(first)
+            with first, pickle.loads(pickled) as again:
+                self.assertEqual(pickle.dumps(again), pickled)
+            for error, change in ((errors.EDIFFERENTTAG, {"tag": b"friday"}), (errors.EDIFFERENTSEED, {"seed": 6}), (errors.EKEYKIND, {"key_kind": 9})):
+                bloomfile.build(self.path, [], replace=True, allow_empty=True, **({"tag": b"monday", "seed": 5, "key_kind": kind} | change)).close()
+                self.assertRaises(error, pickle.loads, pickled)
+        bloomfile.LiveFilter.create(self.folder / "live", 10, tag=b"monday").close()
+        with bloomfile.LiveFilter(self.folder / "live", tag=b"monday", over_capacity=True) as live, pickle.loads(pickle.dumps(live)) as again:
+            again.add_many(range(1000))
+            pickled = pickle.dumps(live)
+        bloomfile.LiveFilter.create(self.folder / "live", 10, tag=b"friday", replace=True).close()
+        self.assertRaises(errors.EDIFFERENTTAG, pickle.loads, pickled)
 
     def test_filters_without_a_path_are_not_pickled(self):
         f = self.build()

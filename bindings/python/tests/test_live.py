@@ -117,6 +117,7 @@ class Adding(Case):
                     with self.assertRaises(errors.EFULL) as raised:
                         f.add(keys[done])
                     self.assertIsNone(raised.exception.done)
+                self.assertRegex(str(raised.exception), r"over capacity.* \(5\d{4} keys, capacity 50000: .*grow=True.*over_capacity=True\)")
                 self.assertIsNone(f.status)
 
     def test_over_capacity_is_accepted_only_with_its_option(self):

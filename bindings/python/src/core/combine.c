@@ -85,9 +85,9 @@ static PyObject *path_of(const struct work *w, size_t i)
 
 static PyObject *work_end(struct work *w, int error)
 {
-    PyObject *concerned = w->path;
+    PyObject *concerned = w->path != NULL || error >= 0 || w->count == 0 ? w->path : path_of(w, 0);
     for (size_t i = 0; error < 0 && i < w->count; i++)
-        if (w->path == NULL || is_of_source(error, w->filters[i])) {
+        if (is_of_source(error, w->filters[i])) {
             concerned = path_of(w, i);
             break;
         }

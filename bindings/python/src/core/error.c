@@ -123,6 +123,18 @@ PyObject *error_fpr(const char *name, double fpr)
     return text;
 }
 
+PyObject *error_full(int error, const bloomfile_filter *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (error != BLOOMFILE_EFULL || bloomfile_get_info(f, &info) != 0)
+        return NULL;
+    return PyUnicode_FromFormat("%llu keys, capacity %llu%s", (unsigned long long)info.keys,
+                                (unsigned long long)info.capacity,
+                                info.series != 0 ? ""
+                                                 : ": make it with a larger capacity= or "
+                                                   "grow=True, or open it with over_capacity=True");
+}
+
 PyObject *error_threads(uint32_t threads)
 {
     return PyUnicode_FromFormat("threads=%u, at most 1024", (unsigned)threads);

@@ -213,6 +213,8 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
             error_raise(self->state, error, path);
         else
             result = filter_adopt(self, f, path, flags_of(&o)) ? 0 : -1;
+        if (result == 0)
+            self->expected = how;
     }
     Py_XDECREF(bytes);
     Py_DECREF(path);
@@ -575,6 +577,10 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     const bloomfile_filter *f = taken ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         LONG_CALL(error, bloomfile_copy_sealed(&d.to, f, NULL));
+        if (error < 0 && bloomfile_check(f) != 0) { /* the source is damaged, not the copy */
+            error_raise(self->state, error, self->path);
+            error = ERROR_RAISED;
+        }
         turn_leave(&self->turn, TURN_SHARED);
     }
     return destination_end(&d, self->state, f != NULL, error);
@@ -622,20 +628,50 @@ static PyObject *leave(struct filter *self, PyObject *args)
     return PyObject_CallMethod((PyObject *)self, "close", NULL);
 }
 
+/* Drops the value. */
+static bool put(PyObject *options, const char *name, PyObject *value)
+{
+    const bool good = value != NULL && PyDict_SetItemString(options, name, value) == 0;
+    Py_XDECREF(value);
+    return good;
+}
+
+/* Adds the expected tag, seed and kind of keys, and drops the options if that fails. */
+static PyObject *put_expected(PyObject *options, const struct bloomfile_open_params *how)
+{
+    struct kind keys;
+    kind_set(&keys, how->key_kind, how->key_size);
+    const bool good =
+        options != NULL &&
+        ((how->expect & BLOOMFILE_EXPECT_TAG) == 0 ||
+         put(options, "tag",
+             PyBytes_FromStringAndSize((const char *)how->tag, BLOOMFILE_TAG_SIZE))) &&
+        ((how->expect & BLOOMFILE_EXPECT_SEED) == 0 ||
+         put(options, "seed", PyLong_FromUnsignedLongLong(how->seed))) &&
+        ((how->expect & BLOOMFILE_EXPECT_KEYS) == 0 ||
+         put(options, "key_kind", kind_object(&keys)));
+    if (!good)
+        Py_CLEAR(options);
+    return options;
+}
+
 /* The keyword arguments that open it again. That an unclean file was accepted by a writer spoke for
  * everybody, once. */
 static PyObject *options(const struct filter *self)
 {
 #define GIVEN(flag) PyBool_FromLong((self->flags & (flag)) != 0)
     if (self->writes)
-        return Py_BuildValue("{sN}", "exact", GIVEN(BLOOMFILE_OPEN_ADD_EXACT));
+        return put_expected(Py_BuildValue("{sNsN}", "exact", GIVEN(BLOOMFILE_OPEN_ADD_EXACT),
+                                          "over_capacity", GIVEN(BLOOMFILE_OPEN_OVER_CAPACITY)),
+                            &self->expected);
     PyObject *verify = (self->flags & BLOOMFILE_OPEN_VERIFY_FULL) != 0   ? Py_True
                        : (self->flags & BLOOMFILE_OPEN_VERIFY_NONE) != 0 ? Py_False
                                                                          : Py_None;
-    return Py_BuildValue("{sOsNsNsNsN}", "verify", verify, "prefault",
-                         GIVEN(BLOOMFILE_OPEN_PREFAULT), "lock", GIVEN(BLOOMFILE_OPEN_LOCK), "copy",
-                         GIVEN(BLOOMFILE_OPEN_COPY), "accept_unclean",
-                         GIVEN(BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
+    return put_expected(
+        Py_BuildValue("{sOsNsNsNsN}", "verify", verify, "prefault", GIVEN(BLOOMFILE_OPEN_PREFAULT),
+                      "lock", GIVEN(BLOOMFILE_OPEN_LOCK), "copy", GIVEN(BLOOMFILE_OPEN_COPY),
+                      "accept_unclean", GIVEN(BLOOMFILE_OPEN_ACCEPT_UNCLEAN)),
+        &self->expected);
 #undef GIVEN
 }
 

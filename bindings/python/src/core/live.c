@@ -41,6 +41,8 @@ static int init(struct filter *self, PyObject *args, PyObject *keywords)
             error_raise(self->state, error, path);
         else
             result = filter_adopt(self, f, path, flags) ? 0 : -1;
+        if (result == 0)
+            self->expected = how;
     }
     Py_XDECREF(bytes);
     Py_DECREF(path);
@@ -109,6 +111,7 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
                    uint64_t digest, bool waits, bool *was_new)
 {
     const enum turn_kind kind = kind_of(self);
+    PyObject *full = NULL;
     int error;
     if (!may_add(self))
         return false;
@@ -118,12 +121,14 @@ static bool change(struct filter *self, int (*how)(bloomfile_filter *, bloomfile
         return false;
     if (waits) {
         WITHOUT_GIL(error = how(f, digest, was_new));
+        full = error_full(error, f);
         turn_leave(&self->turn, kind);
     } else { /* the GIL keeps other threads from beginning */
         error = how(f, digest, was_new);
+        full = error_full(error, f);
     }
     if (error != 0)
-        error_raise(self->state, error, self->path);
+        error_raise_asked(self->state, error, self->path, full);
     return error == 0;
 }
 

@@ -124,6 +124,7 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
     if (turn != NULL && handle == NULL)
         return false;
     WITHOUT_GIL(const int error = take_span(taker, handle, span, &done));
+    PyObject *full = taker->width > 0 ? error_full(error, handle) : NULL;
     if (turn != NULL)
         turn_leave(turn, taker->kind);
     if (error == SOURCE_CONTRADICTS)
@@ -132,6 +133,8 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
     else if (error == BLOOMFILE_EKEYKIND)
         kind_refuse(taker->keys, taker->state, taker->path, BLOOMFILE_KEYS_BYTES, KIND_SIZES_DIFFER,
                     before + done);
+    else if (full != NULL)
+        error_raise_key(taker->state, error, taker->path, full, before + done);
     else if (error != 0 && taker->width > 0)
         error_raise_done(taker->state, error, taker->path, before + done);
     else if (error != 0)

@@ -30,7 +30,7 @@ class DiscardTest(ToolTest):
         reason = reason or f"it may have keys that {source} lacks"
         for force in [], ["-f"]:
             self.assertEqual(self.trouble(tool, *force, *words),
-                             f"{tool}: cannot replace dest: {reason} (write to another file)\n")
+                             f"{tool}: cannot replace dest: {reason} (write to another file; --force --discard would lose its keys)\n")
 
 
 class Kept(DiscardTest):

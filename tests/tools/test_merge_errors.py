@@ -99,11 +99,12 @@ class Destination(TroubleTest):
 
     IS = ""
 
-    def refusal(self, dest, *words, remedy="write to another file", **options):
+    def refusal(self, dest, *words, remedy="", **options):
         before = self.snapshot()
         for force in ["-f"], []:
             self.assertEqual(self.trouble("bfmerge", *force, *words, **options),
-                             f"bfmerge: cannot replace {dest}: it is {self.IS}not one of the sources ({remedy})\n")
+                             f"bfmerge: cannot replace {dest}: it is {self.IS}not one of the sources (the destination comes"
+                             f" first: bfmerge DEST SRC...; {remedy}--force --discard would lose its keys)\n")
         self.assertEqual(self.snapshot(), before)
 
     def test_merge_does_not_drop_keys_of_existing_destination(self):
@@ -111,11 +112,11 @@ class Destination(TroubleTest):
         (self.folder / "link").symlink_to("all")
         self.write("list", b"a\nb\n")
         to_keep = "to keep its keys, name it as a source too: bfmerge -f all all "
-        self.refusal("all", "all", "a", remedy=to_keep + "a")
-        self.refusal("all", "all", "a", "b", remedy=to_keep + "SRC...")
-        self.refusal("link", "link", "a", remedy=to_keep.replace("all", "link") + "a")
-        self.refusal("all", "all", "--files-from", "list", remedy=to_keep + "SRC...")
-        self.refusal("all", "all", "a", "-", stdin=self.read("b"), remedy=to_keep + "SRC...")
+        self.refusal("all", "all", "a", remedy=to_keep + "a; ")
+        self.refusal("all", "all", "a", "b", remedy=to_keep + "SRC...; ")
+        self.refusal("link", "link", "a", remedy=to_keep.replace("all", "link") + "a; ")
+        self.refusal("all", "all", "--files-from", "list", remedy=to_keep + "SRC...; ")
+        self.refusal("all", "all", "a", "-", stdin=self.read("b"), remedy=to_keep + "SRC...; ")
         self.refusal("all", "all", "-", stdin=self.read("a"))
         self.refusal("all", "--intersect", "all", "a", "b")
         self.shard("counts", "-l", "counting")
@@ -140,7 +141,7 @@ class Destination(TroubleTest):
         self.refusal("other seed", "other seed", "all")
 
     def test_command_is_printed_only_if_it_needs_no_quoting(self):
-        to_keep = "to keep its keys, name it as a source too"
+        to_keep = "to keep its keys, name it as a source too; "
         for dest in "a b", "a;b", "$a", "a'", "é":
             self.shard(dest)
             self.refusal(dest, dest, "a", remedy=to_keep)
@@ -149,7 +150,7 @@ class Destination(TroubleTest):
         self.refusal("-all", "--", "-all", "a", remedy=to_keep)
         self.shard("all")
         self.refusal("all", "all", "a b", remedy=to_keep)
-        self.refusal("all", "all", "a b", "b", remedy=to_keep + ": bfmerge -f all all SRC...")
+        self.refusal("all", "all", "a b", "b", remedy=to_keep[:-2] + ": bfmerge -f all all SRC...; ")
 
     def test_sources_are_compared_by_inode(self):
         whole = self.shard("all", keys=KEYS[:100])

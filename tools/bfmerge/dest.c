@@ -51,6 +51,11 @@ static bool is_plain(const char *name)
     return name[0] != '-' && name[strspn(name, plain)] == '\0';
 }
 
+/* A merge without those keys is right if DEST is an old merge. It is wrong if DEST was named last:
+ * then the first source was meant. */
+#define ORDER   "the destination comes first: bfmerge DEST SRC...; "
+#define DISCARD "--force --discard would lose its keys"
+
 /* Suggests naming DEST as a source, if that would keep its keys: only for a union, and if DEST is
  * sealed and compatible. */
 static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_filter *first)
@@ -58,17 +63,15 @@ static _Noreturn void fail_for_loss(const struct merge_dest *d, const bloomfile_
     char command[COMMAND_SIZE] = "";
     const char *src = d->src_count == 1 ? d->src[0] : "SRC...";
     if (lost_keys_is_live(d->path))
-        cli_fail(
-            0, "cannot replace %s: it is live, and not one of the sources (write to another file)",
-            d->path);
-    if (!can_join(d, first))
-        cli_fail(0, "cannot replace %s: it is not one of the sources (write to another file)",
+        cli_fail(0, "cannot replace %s: it is live, and not one of the sources (" ORDER DISCARD ")",
                  d->path);
+    if (!can_join(d, first))
+        cli_fail(0, "cannot replace %s: it is not one of the sources (" ORDER DISCARD ")", d->path);
     if (is_plain(d->path) && is_plain(src))
         snprintf(command, sizeof(command), ": bfmerge -f %s %s %s", d->path, d->path, src);
     cli_fail(0,
-             "cannot replace %s: it is not one of the sources (to keep its keys, name it as a "
-             "source too%s)",
+             "cannot replace %s: it is not one of the sources (" ORDER
+             "to keep its keys, name it as a source too%s; " DISCARD ")",
              d->path, command);
 }
 

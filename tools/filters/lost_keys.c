@@ -207,9 +207,9 @@ void lost_keys_check(const struct lost_keys *l)
         return;
     const bool same = same_file_is(l->dest, l->path);
     if (!l->discard && !same && lost_keys_is_live(l->dest))
-        cli_fail(0, "cannot replace %s: it is live (write to another file)", l->dest);
+        cli_fail(0, "cannot replace %s: it is live (" LOST_KEYS_REMEDY ")", l->dest);
     if (!l->discard && !same && lost_keys_are_in(l->dest) && !keeps_keys(l))
-        cli_fail(0, "cannot replace %s: it may have keys that %s lacks (write to another file)",
+        cli_fail(0, "cannot replace %s: it may have keys that %s lacks (" LOST_KEYS_REMEDY ")",
                  l->dest, l->path);
     if (!l->force && l->source == NULL)
         destination_fail(l->dest, EEXIST);

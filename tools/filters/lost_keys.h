@@ -12,6 +12,8 @@
     OPTION(0, "discard", NULL, "with --force: replace a filter even if keys are lost",             \
            OPTIONS_FLAG(request, field))
 
+#define LOST_KEYS_REMEDY "write to another file; --force --discard would lose its keys"
+
 struct lost_keys {
     const char *dest;
     const char *path;               /* whose keys the new filter has */

@@ -100,6 +100,8 @@ class Numbers(TroubleTest):
                              (["--live", "--grow"], "4.34e-08"), (["--live", "--generations", 10, "--every", "1d"], "5.42e-08")):
             self.assertIn(f"for so many keys: the lowest rate for 1000000000 keys is {least}% (their number / 2^64)\n",
                           self.trouble("bfcreate", "-p", "1e-12", "-n", "1e9", *words, "new"))
+        self.assertIn("for so many keys: the lowest rate is 5.42e-18%, even for 1 key (number of keys / 2^64)\n",
+                      self.trouble("bfcreate", "-p", "1e-30", "new", stdin=b"a\nb\n"))
         self.output("bfcreate", "-q", "new", stdin=b"a\n")
         for words in [], ["--live"], ["--live", "--grow"]:
             least = re.search("keys is (.*)%", self.trouble("bfcreate", "-f", "-p", "1e-18", "-n", 1000, *words, "new"))[1]

@@ -260,7 +260,8 @@ static bool explain_size(const struct bloomfile_params *p, char *text)
     return true;
 }
 
-/* The keys take up to that many of the 2^64 digests, so the rate cannot be lower at any size. */
+/* The keys take up to that many of the 2^64 digests, so the rate cannot be lower at any size. A
+ * capacity of 0 means that the keys are not counted yet: then one key is the best case. */
 static bool explain_rate(const struct bloomfile_params *p, char *text)
 {
     char rate[32];
@@ -269,9 +270,14 @@ static bool explain_rate(const struct bloomfile_params *p, char *text)
     const double least = (double)keys / 0x1p64;
     if (p->bits > 0 || too_large_rate(p) >= least)
         return false;
-    snprintf(text, TOO_LARGE_TEXT,
-             "the lowest rate for %" PRIu64 " key%s is %s (their number / 2^64)", keys, cli_s(keys),
-             cli_percent(rate, sizeof(rate), least / share));
+    cli_percent(rate, sizeof(rate), least / share);
+    if (p->capacity == 0)
+        snprintf(text, TOO_LARGE_TEXT,
+                 "the lowest rate is %s, even for 1 key (number of keys / 2^64)", rate);
+    else
+        snprintf(text, TOO_LARGE_TEXT,
+                 "the lowest rate for %" PRIu64 " key%s is %s (their number / 2^64)", keys,
+                 cli_s(keys), rate);
     return true;
 }
 

@@ -75,7 +75,6 @@ class Kept(DiscardTest):
             for tool, *words in self.WAYS:
                 self.kept(tool, *words)
 
-
     def test_filter_is_kept_if_the_source_is_saturated(self):
         """A saturated source has all bits of any filter."""
         many = numbered(30000, "many ")

@@ -168,9 +168,10 @@ class Trouble(UniqTest):
             self.trouble("bfuniq", *words, names=["memory", "iB"])
         self.trouble("bfuniq", "-n", "1e18", "-p", "1e-18", names=["no size reaches"])
 
-    def test_no_line_is_printed_if_an_input_is_missing(self):
-        self.write("one", lines("a"))
-        for bad, reason in ("missing", "No such file"), (".", "Is a directory"):
+    def test_no_line_is_printed_if_an_input_is_missing_or_a_filter(self):
+        self.write("one", b"a\n")
+        self.create("-q", stdin=b"a\n", name="old")
+        for bad, reason in ("missing", "No such file"), (".", "Is a directory"), ("old", "it is a filter, not a list"):
             for words in [], ["--filter", "seen"], ["--repeated-to", "again"], ["--report", "report"]:
                 self.trouble("bfuniq", *words, "one", bad, names=[f"cannot read {bad}: {reason}"])
 

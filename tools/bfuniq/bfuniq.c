@@ -211,12 +211,19 @@ static void tell_counts(struct request *r)
         tell_stats(r, text);
 }
 
-/* Writes nothing if an input is missing, unreadable or a folder. */
+/* Writes nothing if an input is missing, unreadable, a folder or a filter. */
 static void check_inputs(const struct request *r)
 {
     struct keys_options strict = r->keys;
     strict.keep_going = false;
     keys_free(keys_new(&strict, r->inputs.list, r->inputs.count));
+    for (int i = 0; i < r->inputs.count && !r->keys.as_is; i++) {
+        if (side_file_is_filter(r->inputs.list[i]))
+            cli_fail(0,
+                     "cannot read %s: it is a filter, not a list of keys (add --filter before "
+                     "it to use it; --as-is uses its bytes as keys)",
+                     r->inputs.list[i]);
+    }
 }
 
 /* Checks the outputs before any line is marked as seen, because a marked line must be printed. */

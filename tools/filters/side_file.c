@@ -19,8 +19,11 @@ static _Noreturn void cannot_write(const struct side_file *s)
     cli_fail(errno, "cannot write %s to %s", s->what, s->path);
 }
 
-static bool is_filter(const char *path)
+bool side_file_is_filter(const char *path)
 {
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
     uint8_t bytes[16];
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
@@ -65,13 +68,12 @@ static void check_folder(const struct side_file *s)
 
 void side_file_open(struct side_file *s)
 {
-    struct stat st;
     char why[SERIES_TEXT];
     s->fd = -1;
     if (s->path == NULL)
         return;
-    const bool exists = stat(s->path, &st) == 0;
-    if (exists && S_ISREG(st.st_mode) && is_filter(s->path))
+    const bool exists = access(s->path, F_OK) == 0;
+    if (side_file_is_filter(s->path))
         cli_fail(0, "cannot write %s to %s: it is a filter (write to another file)", s->what,
                  s->path);
     if (!exists && series_claims(s->path, why))

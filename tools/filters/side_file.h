@@ -15,6 +15,9 @@ struct side_file {
     bool begun;       /* the old contents were removed */
 };
 
+/* Whether the path names a regular file that begins as a filter does. */
+bool side_file_is_filter(const char *path);
+
 /* Checks that the file is not a later layer of the filter. The path is not NULL. */
 void side_file_check_name(const struct side_file *s, const char *filter);
 

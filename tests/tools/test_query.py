@@ -213,7 +213,7 @@ class Answers(QueryTest):
             self.assertEqual(self.output("bfquery", *words, "-m", 20_001, "some", "all", "all"),
                              lines(*keys[::2], keys[0]))
             self.output("bfquery", *words, "-m", 3, "some", "missing", "all", status=2,
-                        says=b"bfquery: cannot open missing: No such file or directory\n")
+                        says=b"bfquery: cannot open missing: No such file or directory (for a key: bfquery -e KEY FILE)\n")
         for _ in range(20):  # another thread may find matches after the last, which do not count
             process = self.start("bfquery", "-j4", "-v", "-m", 20_000, "some", "all", "missing")
             self.assertEqual(process.stdout.read(), lines(*keys[1::2]))

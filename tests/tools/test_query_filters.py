@@ -152,6 +152,7 @@ class Trouble(QueryTest):
 
     def test_filter_that_cannot_be_opened_is_an_error(self):
         self.write("keys", b"key 1\n")
+        self.assertIn("(for a key: bfquery -e KEY FILE)", self.trouble("bfquery", "-e", "a", "http://example.org/"))
         for name, says in ("missing", "cannot open missing: No such file"), ("keys", "cannot open keys: not a filter"):
             for words in [name, "a"], ["a", name]:
                 self.assertIn(says, self.trouble("bfquery", *(w for n in words for w in ("--filter", n)), "keys"))

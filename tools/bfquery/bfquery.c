@@ -226,9 +226,11 @@ static void answer(void *query, struct batch *b)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .confirm.memory = DEFAULT_MEMORY,
-                         .keys = { .keep_going = true, .piece_size = PIECE_SIZE },
-                         .threads = params_default_threads() };
+    struct request r = {
+        .confirm.memory = DEFAULT_MEMORY,
+        .keys = { .keep_going = true, .missing = FILTERS_MISSING, .piece_size = PIECE_SIZE },
+        .threads = params_default_threads()
+    };
     struct query q = { .request = &r };
     cli_start(argv[0]);
     request_parse(&r, argc, argv);

@@ -75,7 +75,8 @@ void filters_open(struct filters *fs, unsigned flags, struct keys_options *keys)
     cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
     for (size_t i = 0; i < fs->count; i++) {
         struct filters_one *one = &fs->list[i];
-        (void)stat(one->path, &one->file); /* before opening, which reports errors */
+        if (stat(one->path, &one->file) != 0 && errno == ENOENT && strstr(one->path, "://") != NULL)
+            cli_fail(0, "cannot open %s: " FILTERS_MISSING, one->path);
         one->f = opening_must(one->path, flags, OPENING_KEYS);
         key_kind_check(one->path, one->f, keys, KEY_KIND_LOOK_UP);
         one->seed = bloomfile_seed(one->f);

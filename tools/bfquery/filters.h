@@ -9,6 +9,9 @@
 #include <bloomfile.h>
 #include <sys/stat.h>
 
+/* For a file that does not exist: a key may have been given in its place. */
+#define FILTERS_MISSING "No such file or directory (for a key: bfquery -e KEY FILE)"
+
 struct filters_one {
     const char *path;
     bloomfile_filter *f;

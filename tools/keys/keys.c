@@ -137,7 +137,8 @@ static bool open_next(struct keys *k)
         k->path = k->paths[k->next++];
         const int error = source_open(&k->source, k->path);
         if (error != 0) {
-            give_up(k, "open", bloomfile_strerror(error));
+            const bool explained = error == ENOENT && k->options.missing != NULL;
+            give_up(k, "open", explained ? k->options.missing : bloomfile_strerror(error));
             continue;
         }
         greet(k);

@@ -14,6 +14,7 @@ struct keys_options {
     bool crlf;            /* lines: a '\r' before the end is not part of the key */
     bool packed;          /* decompress gzip and zstd input */
     bool keep_going;      /* after an error of an input, warn and read the next input */
+    const char *missing;  /* replaces the text of ENOENT when an input is opened; or NULL */
     bool as_is;           /* do not check that an input holds keys, or that keys fit the filter */
     bool stoppable;       /* stop reading after an interrupt_signal (interrupt.h) */
     size_t piece_size;    /* of a keys_piece; 0: 1 MiB */

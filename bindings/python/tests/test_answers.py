@@ -298,7 +298,10 @@ class Frames(Case):
         self.assertEqual(f.contains_many(many), [True, False] * 50_000)
         self.assertRaisesRegex(TypeError, "NoneType.*leave it out", self.f.contains_many, numpy.array(["a", None], dtype=object))
         self.assertRaisesRegex(TypeError, "NoneType", self.f.contains_many, numpy.empty(3, dtype=object))
-        self.assertEqual(self.f.contains_many(numpy.array([], dtype=object)), [])
+        for missing in float("nan"), numpy.float64("nan"), decimal.Decimal("nan"), numpy.datetime64("NaT"), *([pandas.NA, pandas.NaT] if pandas else []):
+            for use in self.f.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many:
+                self.assertRaisesRegex(TypeError, "a missing value: drop it", use, ["a", missing])
+        self.assertRaisesRegex(TypeError, "a whole number with int", self.f.contains_many, ["a", 1.5])
         for table in (numpy.array([KEYS, KEYS]), numpy.array([KEYS, KEYS], dtype=object), numpy.zeros((2, 2)), numpy.array([[b"a"]]),
                       numpy.array([[1]]), numpy.array([[1]], ">i8"), numpy.empty((0, 2), int), numpy.empty((0, 2), object), numpy.zeros((1, 1), "V8")):
             for use in self.f.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many:

@@ -100,6 +100,10 @@ class Stubs(unittest.TestCase):
         for name in bloomfile.__all__:
             self.assertIn(f'"{name}"', text)
 
+    def test_truth_of_answers_does_not_end_a_checked_function(self):
+        """After a call that returns NoReturn, mypy skips the rest of the function, and reports nothing."""
+        self.assertEqual(ast.unparse(documented(declared("_core.pyi")["Answers"].body)["__bool__"].returns), "bool")
+
     def test_stubs_match_json_lines(self):
         node = declared("json_lines.pyi")["json_keys"]
         self.compare(bloomfile.json_keys, node)

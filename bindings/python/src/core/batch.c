@@ -113,25 +113,6 @@ struct chunk {
     bool nulls;  /* `valid` has a 0 */
 };
 
-/* Returns whether an object is a missing value of pandas. */
-static bool is_missing(PyObject *object)
-{
-    if (object == Py_None)
-        return true;
-    if (PyFloat_Check(object)) {
-        const double value = PyFloat_AsDouble(object);
-        return value != value;
-    }
-    if (PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object))
-        return false;
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
-    const bool missing = name != NULL && (PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
-                                          PyUnicode_CompareWithASCIIString(name, "NaTType") == 0);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    return missing;
-}
-
 static void mark_null(struct chunk *chunk, size_t i)
 {
     if (!chunk->nulls)
@@ -153,7 +134,7 @@ static bool hash_objects(const struct taker *taker, struct objects *o, struct ch
             return PyErr_Occurred() == NULL;
         }
         bool good;
-        if (o->nulls && Py_TYPE(object) != &PyUnicode_Type && is_missing(object)) {
+        if (o->nulls && Py_TYPE(object) != &PyUnicode_Type && key_is_missing(object)) {
             mark_null(chunk, *count);
             good = true;
         } else if ((good = key_get(&key, object))) {

@@ -34,8 +34,8 @@ PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyOb
 /* "fpr=2.0", for that. Returns NULL with an exception set. */
 PyObject *error_fpr(const char *name, double fpr);
 
-/* After EFULL of an add: the numbers of keys, and the remedy. Returns NULL for every other error, or
- * with an exception set. */
+/* After EFULL of an add: the numbers of keys, and the remedy. Returns NULL for every other error,
+ * or with an exception set. */
 PyObject *error_full(int error, const bloomfile_filter *f);
 PyObject *error_threads(uint32_t threads);
 PyObject *error_key_size(uint32_t size);

@@ -17,7 +17,6 @@ struct filter {
     PyObject *path;     /* as it was given, str; NULL: no path */
     PyObject *absolute; /* for other processes */
     unsigned flags;     /* it was opened with */
-    struct bloomfile_open_params expected; /* tag, seed and kind of keys, by `expect` */
     unsigned born;      /* in the process that opened it */
     bool writes;        /* it was opened for adding */
     bool adds_wait;     /* for locks, or for another file */
@@ -26,6 +25,7 @@ struct filter {
     bool held;          /* `image` is to be released */
     Py_buffer image;    /* of a filter in memory */
     PyObject *weak;     /* references to it */
+    struct bloomfile_open_params expected;
 };
 
 extern PyType_Spec filter_spec;

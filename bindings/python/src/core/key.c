@@ -32,11 +32,46 @@ static bool get_text(struct key *key, PyObject *object)
     return key->data != NULL || key_has_no_utf8();
 }
 
+bool key_is_missing(PyObject *object)
+{
+    if (object == Py_None)
+        return true;
+    if (PyFloat_Check(object)) {
+        const double value = PyFloat_AsDouble(object);
+        return value != value;
+    }
+    if (PyUnicode_Check(object) || PyBytes_Check(object) || PyLong_Check(object))
+        return false;
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    const bool missing = name != NULL && (PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
+                                          PyUnicode_CompareWithASCIIString(name, "NaTType") == 0);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return missing;
+}
+
+/* Returns whether an object is unequal to itself, such as NaN of a decimal and NaT of NumPy. */
+static bool is_unequal(PyObject *object)
+{
+    PyObject *unequal = PyObject_RichCompare(object, object, Py_NE);
+    const bool result = unequal != NULL && PyObject_IsTrue(unequal) == 1;
+    Py_XDECREF(unequal);
+    PyErr_Clear();
+    return result;
+}
+
 static bool no_key(PyObject *object)
 {
+    const char *remedy = "convert it with str() or int()";
+    if (object == Py_None)
+        remedy = "leave it out; in a column of pandas or Arrow it is a null";
+    else if (key_is_missing(object) || is_unequal(object))
+        remedy = "a missing value: drop it, for example with dropna(); in a column of pandas or "
+                 "Arrow it is a null";
+    else if (PyFloat_Check(object))
+        remedy = "convert a whole number with int()";
     PyErr_Format(PyExc_TypeError, "a key is str, bytes or an integer, not %R (%s)", Py_TYPE(object),
-                 object == Py_None ? "leave it out; in a column of pandas or Arrow it is a null"
-                                   : "convert it with str() or int()");
+                 remedy);
     return false;
 }
 

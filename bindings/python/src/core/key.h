@@ -42,6 +42,9 @@ static inline void key_drop(struct key *key)
         PyBuffer_Release(&key->view);
 }
 
+/* Returns whether an object is a missing value of pandas: None, NaN, NA or NaT. */
+bool key_is_missing(PyObject *object);
+
 /* Returns true, with an exception set, if `keys` is a file: its lines are not keys. */
 bool key_is_file(PyObject *keys);
 

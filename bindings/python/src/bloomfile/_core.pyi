@@ -244,7 +244,7 @@ class Filter:
                   every: int | timedelta | None = None, exact: bool = False, over_capacity: bool = False,
                   watermark: _Buffer = b"", sole_adder: bool = False) -> LiveFilter:
         """Makes an empty LiveFilter without a file, for this process and the children that it forks. sole_adder: only this process
-        adds, two to three times as fast. Other parameters are those of create()."""
+        adds, which is faster. Other parameters are those of create()."""
     def close(self) -> None:
         """Waits for the calls of other threads, and closes the filter. A second call does nothing."""
     def __enter__(self) -> Self: ...

@@ -6,15 +6,21 @@ from typing import Any
 
 _FRAME = "keys are one column, and this is a data frame: pass one column, such as df['name']"
 _CASTS = {
-    "f": ".astype('int64'), .astype('Int64') if values are missing, or .astype(str)",
+    "f": ".astype('int64') if all are whole numbers, since it drops fractions",
     "b": ".astype('int8') or .astype(str)",
     "M": ".astype('int64') or .astype(str)",
     "m": ".astype('int64') or .astype(str)",
 }
 
 
-def _refused(dtype: Any) -> TypeError:
-    cast = _CASTS.get(getattr(dtype, "kind", ""), ".astype(str)")
+_PANDAS_FLOAT = ".astype('float64').astype('Int64'), which refuses fractions"  # from Float64 to Int64 alone drops them
+
+
+def _refused(dtype: Any, pandas: bool = False) -> TypeError:
+    kind = getattr(dtype, "kind", "")
+    cast = _PANDAS_FLOAT if pandas and kind == "f" else _CASTS.get(kind, ".astype(str)")
+    if str(dtype) == "float64":
+        cast = cast.removeprefix(".astype('float64')")
     return TypeError(f"keys are strings, bytes or integers, and this column is {dtype}: cast it with {cast}")
 
 
@@ -42,7 +48,7 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
     if type(dtype).__name__.startswith(("Int", "UInt")) and kind in "iu":
         return column.to_numpy(dtype=f"{kind}8", na_value=0), values.isna(), False
     if kind in "fcbMm" or type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
-        raise _refused(dtype)
+        raise _refused(dtype, pandas=True)
     return _of_numpy(column.to_numpy(), True)
 
 
@@ -57,7 +63,7 @@ def _check_polars(keys: Any, name: str) -> None:
     if name == "Series" and str(keys.dtype) == "Object":  # its Arrow array has the addresses of the objects
         raise TypeError("keys are strings, bytes or integers, and this column is Object: pass its to_list(), or the str() of each item")
     if name == "Series" and keys.dtype.is_float():
-        raise TypeError(f"keys are strings, bytes or integers, and this column is {keys.dtype}: cast it with .cast(pl.Int64) or .cast(pl.String)")
+        raise TypeError(f"keys are strings, bytes or integers, and this column is {keys.dtype}: cast it with .cast(pl.Int64) if all are whole numbers, since it drops fractions")
 
 
 def plain(keys: Any) -> tuple[Any, Any, bool] | None:

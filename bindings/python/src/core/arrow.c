@@ -123,11 +123,11 @@ static const char *advice(const char *format, bool dictionary)
     case 'e':
     case 'f':
     case 'g':
-        return "floating-point: cast it to int64 or string";
+        return "floating-point: cast it to int64 if all are whole numbers";
     case 'b':
         return "boolean: cast it to int8 or string";
     case 'd':
-        return "decimal: cast it to int64 or string";
+        return "decimal: cast it to string, or to int64 if all are whole numbers";
     case 't':
         return "a date, a time or a duration: cast it to int64 or string (a date32 to int32)";
     case '+':

@@ -823,7 +823,7 @@ static PyMethodDef methods[] = {
     { "memory", FUNCTION(memory), WITH_KEYWORDS | METH_CLASS,
       "memory($type, capacity=0, fpr=None, *, " LIVE_MAKING ", sole_adder=False)\n--\n\n"
       "Makes an empty LiveFilter without a file, for this process and the children that it "
-      "forks. sole_adder: only this process adds, two to three times as fast. Other "
+      "forks. sole_adder: only this process adds, which is faster. Other "
       "parameters are those of create()." },
     { "close", FUNCTION(close_method), METH_NOARGS,
       "close($self, /)\n--\n\n"

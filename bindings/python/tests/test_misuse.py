@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Common mistakes: answers over keys, one buffer for many keys, lines with newlines, an object initialized twice."""
 
+import collections
 import ctypes
 import io
 import mmap
 import tempfile
 import threading
+import types
 import unittest
 
 import arrow_layout
@@ -135,8 +137,13 @@ class Misuse(Case):
     def test_dict_is_not_a_column_of_keys(self):
         for use in (self.filter.contains_many, bloomfile.Builder().add_many, bloomfile.Filter.memory(9).add_many, bloomfile.hash_many,
                     lambda keys: bloomfile.build(self.folder / "dict.bloom", keys)):
-            self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", use, {"a": ["b"]})
+            for keys in {"a": ["b"]}, collections.ChainMap({"a": "b"}), types.MappingProxyType({"a": "b"}), collections.UserDict(a="b"):
+                self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", use, keys)
         self.assertEqual(len(self.filter.contains_many({"a": 1}.keys())), 1)
+        for keys in {"a": 1}, collections.UserDict(a=1), io.StringIO("a"), "a":
+            out = bytearray(1)
+            self.assertRaises(TypeError, self.filter.contains_many, keys, out=out)
+            self.assertEqual(out, b"\1")
 
     def test_object_is_initialized_once(self):
         """Several threads may try concurrently."""

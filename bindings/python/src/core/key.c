@@ -190,15 +190,22 @@ bool key_is_file(PyObject *keys)
     return true;
 }
 
+bool key_is_mapping(PyObject *keys)
+{
+    if (!PyDict_Check(keys) &&
+        !(PyObject_HasAttrString(keys, "keys") && PyObject_HasAttrString(keys, "items")))
+        return false;
+    PyErr_Format(PyExc_TypeError,
+                 "keys are one column, and this is %R: pass one column, such as df['name'], or "
+                 "its keys()",
+                 Py_TYPE(keys));
+    return true;
+}
+
 bool key_is_one(PyObject *keys)
 {
-    if (PyDict_Check(keys)) {
-        PyErr_Format(PyExc_TypeError,
-                     "keys are one column, and this is %R: pass one column, such as df['name'], or "
-                     "its keys()",
-                     Py_TYPE(keys));
-        return true;
-    }
+    if (PyDict_Check(keys))
+        return key_is_mapping(keys);
     if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys) &&
         !PyMemoryView_Check(keys) && !is_of_bytes(keys))
         return false;

@@ -48,6 +48,9 @@ bool key_is_missing(PyObject *object);
 /* Returns true, with an exception set, if `keys` is a file: its lines are not keys. */
 bool key_is_file(PyObject *keys);
 
+/* Returns true, with a TypeError set, if `keys` is a mapping: a dict or a similar class. */
+bool key_is_mapping(PyObject *keys);
+
 /* Returns true, with a TypeError set, if the object is a single key where many are wanted. */
 bool key_is_one(PyObject *keys);
 

@@ -140,10 +140,6 @@ class Misuse(Case):
             for keys in {"a": ["b"]}, collections.ChainMap({"a": "b"}), types.MappingProxyType({"a": "b"}), collections.UserDict(a="b"):
                 self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", use, keys)
         self.assertEqual(len(self.filter.contains_many({"a": 1}.keys())), 1)
-        for keys in {"a": 1}, collections.UserDict(a=1), io.StringIO("a"), "a":
-            out = bytearray(1)
-            self.assertRaises(TypeError, self.filter.contains_many, keys, out=out)
-            self.assertEqual(out, b"\1")
 
     def test_object_is_initialized_once(self):
         """Several threads may try concurrently."""

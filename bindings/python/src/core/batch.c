@@ -290,7 +290,7 @@ static PyObject *batch_any(const struct taker *taker, PyObject *keys, PyObject *
     PyObject *result;
     struct source integers;
     if (key_is_one(keys))
-        return output_fail(out, taker->width);
+        return NULL;
     if (PyObject_HasAttrString(keys, "mask") && PyObject_HasAttrString(keys, "compressed")) {
         PyErr_SetString(PyExc_TypeError, "a masked array has nulls: pass its compressed()");
         return output_fail(out, taker->width);
@@ -314,7 +314,7 @@ static PyObject *batch_any(const struct taker *taker, PyObject *keys, PyObject *
     if (arrow_batch(taker, keys, out, &result))
         return result;
     if (key_is_file(keys) || key_is_mapping(keys))
-        return output_fail(out, taker->width);
+        return NULL;
     o.others = PyObject_GetIter(keys);
     if (o.others == NULL)
         return output_fail(out, taker->width);

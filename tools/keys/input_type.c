@@ -3,6 +3,7 @@
  * ends, and NUL bytes. */
 #include "keys/input_type.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -156,17 +157,18 @@ static bool are_lines(const uint8_t *bytes, size_t size, size_t record_size)
 {
     bool cuts = false;
     for (size_t i = 0; i < size; i++) {
-        if ((bytes[i] < ' ' && memchr("\t\r\n", bytes[i], 3) == NULL) || bytes[i] > '~')
+        const bool is_space = bytes[i] == '\t' || bytes[i] == '\r' || bytes[i] == '\n';
+        if ((bytes[i] < ' ' && !is_space) || bytes[i] > '~')
             return false;
         cuts |= bytes[i] == '\n' && (i + 1) % record_size != 0;
     }
     return cuts;
 }
 
-static size_t count_of(const uint8_t *bytes, size_t size, const char *set)
+static size_t count_of(const uint8_t *bytes, size_t size, int (*is)(int))
 {
     size_t count = 0;
-    while (count < size && memchr(set, bytes[count], strlen(set)) != NULL)
+    while (count < size && is(bytes[count]))
         count++;
     return count;
 }
@@ -175,8 +177,8 @@ static size_t count_of(const uint8_t *bytes, size_t size, const char *set)
 static void explain_lines(const struct keys_options *options, const uint8_t *bytes, size_t size,
                           char reason[INPUT_TYPE_REASON])
 {
-    const size_t line = count_of(bytes, size, "0123456789abcdefABCDEF");
-    const size_t digits = count_of(bytes, size, "0123456789");
+    const size_t line = count_of(bytes, size, isxdigit);
+    const size_t digits = count_of(bytes, size, isdigit);
     char remedy[64] = "leave out -x";
     if (line == 2 * options->record_size)
         snprintf(remedy, sizeof(remedy), "--hex --key-size %zu instead of -x",

@@ -117,11 +117,11 @@ class Output(ToolTest):
                                ("names", "bfmerge", "-f", "names", "--files-from", "names"),
                                ("keys", "bfcreate", "-f", "other name", "others", "keys"),
                                ("link", "bfadd", "live", "link"),
-                               ("link", "bfadd", "-q", "live", "keys", "link"),
-                               ("link", "bfuniq", "--filter", "live", "link")):
+                               ("link", "bfadd", "-q", "live", "keys", "link")):
             with self.subTest(command=command):
                 self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
                               self.trouble(*command))
+        self.assertIn("cannot read link: it is a filter", self.trouble("bfuniq", "--filter", "live", "link"))
         for name, *command in (("keys", "bfcreate", "-f", "keys"),
                                ("names", "bfmerge", "-f", "names", "--files-from", "-")):
             with self.subTest(command=command), open(self.folder / name, "rb") as stdin:

@@ -394,6 +394,8 @@ class Kinds(ToolTest):
             with self.subTest(lines=lines):
                 self.assertEqual((result.returncode, result.stdout), (2, b""))
                 self.assertIn(f"lines of text, not {size}-byte records ({remedy}, or --as-is", result.stderr.decode())
+        self.create("-q", "--integers", stdin=b"1234567\n", name="made")  # -x 8 would take these lines as records
+        self.assertIn("made holds integers, but the input is text (add --integers)\n", self.trouble("bfquery", "-v", "made", stdin=b"1234567\n"))
         self.create("-q", "-x", 8, stdin=b"1234567\n", name="made")  # fixed lines are records
         self.assertEqual(self.output("bfquery", "-x", 8, "made", stdin=b"1234567\n"), b"1234567\n")
 

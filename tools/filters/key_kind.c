@@ -97,7 +97,7 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
     if (recorded.kind == BLOOMFILE_KEYS_INTEGERS && is_given)
         snprintf(remedy, REMEDY_SIZE, "add --integers for a key such as 42");
     else if (recorded.kind == BLOOMFILE_KEYS_INTEGERS)
-        snprintf(remedy, REMEDY_SIZE, "add --integers, or -x 8 for binary integers");
+        snprintf(remedy, REMEDY_SIZE, "add --integers");
     else if (recorded.kind == BLOOMFILE_KEYS_BYTES)
         snprintf(remedy, REMEDY_SIZE, "add --hex for %s, or --as-is if the keys are text",
                  is_given ? "a key such as 00ff" : "hexadecimal keys");

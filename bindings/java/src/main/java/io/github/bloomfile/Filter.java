@@ -929,6 +929,15 @@ public final class Filter implements Closeable {
         return new byte[8][1].length;
     }
 
+    /** Takes the error of an earlier lookup, which is no failure of the call that follows. */
+    private void takeFault() {
+        try {
+            hearOfFaults();
+        } catch (InternalError e) {
+            rememberLoss(ErrorCode.ECHANGED);
+        }
+    }
+
     private boolean cannotHash() {
         remember(ErrorCode.EHASH, "only the application can hash");
         return !closed || doubt();
@@ -1030,6 +1039,7 @@ public final class Filter implements Closeable {
      *     been wrong; so do {@link ErrorCode#EPOISONED} and {@link ErrorCode#EUNCLEAN} of a live filter; {@link ErrorCode#EHASH}: the filter was asked for a key that only an application can hash
      */
     public BloomfileException error() {
+        takeFault();
         if (!closed && !lost && mapped != null) {
             ErrorCode now = mapped.isChanged() ? ErrorCode.ECHANGED : live != null ? live.look() : null;
             if (now != null) {
@@ -1100,11 +1110,7 @@ public final class Filter implements Closeable {
      */
     @Override
     public synchronized void close() throws IOException {
-        try {
-            hearOfFaults(); // an error of the last lookup is not a failure of close()
-        } catch (InternalError e) {
-            rememberLoss(ErrorCode.ECHANGED);
-        }
+        takeFault();
         closed = true;
         doubtful = true;
         if (mapped != null) {

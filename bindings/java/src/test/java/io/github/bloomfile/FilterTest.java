@@ -467,7 +467,7 @@ public class FilterTest {
     }
 
     @Test
-    public void closeDoesNotThrowTheErrorOfALookup() throws Exception {
+    public void closeAndErrorDoNotThrowTheErrorOfALookup() throws Exception {
         assumeTrue(System.getProperty("bloomfile.unreadable") != null);
         System.load(System.getProperty("bloomfile.unreadable"));
         Path path = folder.getRoot().toPath().resolve("unreadable");
@@ -481,6 +481,9 @@ public class FilterTest {
                 assertTrue(f.mayContainDigest(digest));
                 assertTrue(lose() > 0);
                 assertTrue(f.mayContainDigest(digest));
+                if (digest % 2 == 0) {
+                    f.error();
+                }
             }
         }
     }

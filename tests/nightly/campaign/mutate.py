@@ -35,7 +35,7 @@ MACRO = re.compile(r"([A-Z][A-Z0-9_]+|atomic_\w+|true|false)\b")
 WHOLE_MACRO = re.compile(r"([A-Z][A-Z0-9_]+|atomic_\w+)(\(.*\))?|true|false", re.S)
 BOOLEANS = {"false": "0", "true": "1"}
 NUMBER_MACRO = re.compile(r"[A-Z][A-Z0-9_]+(\(.*\))?", re.S)
-ASSERTIONS = re.compile(r"\b(assert|static_assert|_Static_assert|__builtin_constant_p)\s*\(")
+WITHOUT_EFFECT = re.compile(r"\b(assert|static_assert|_Static_assert|__builtin_constant_p|__builtin_prefetch)\s*\(")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.M)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
@@ -267,7 +267,7 @@ class Finder:
         elif kind in (Kind.BREAK_STMT, Kind.CONTINUE_STMT):
             self.leave_out(node)
         elif kind.is_expression():
-            if not ASSERTIONS.match(self.text(node)):
+            if not WITHOUT_EFFECT.match(self.text(node)):
                 self.remove(node)
                 self.expression(node, ignored=True)
         else:
@@ -301,7 +301,7 @@ class Finder:
 
     def expression(self, node, ignored=False):
         kind = node.kind
-        if kind in (Kind.CXX_UNARY_EXPR, Kind.STRING_LITERAL) or ASSERTIONS.match(self.text(node)):
+        if kind in (Kind.CXX_UNARY_EXPR, Kind.STRING_LITERAL) or WITHOUT_EFFECT.match(self.text(node)):
             return
         children = list(node.get_children())
         if self.in_macro(node) and strip(node) == node:

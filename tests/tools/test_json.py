@@ -186,7 +186,9 @@ class Faults(JsonTest):
 
     def test_invalid_paths_and_options_are_refused(self):
         names = "a JSON path is names with dots between them, such as a.b, or a JSON Pointer such as /a/b, not "
-        for words, says in ((["--json", ""], names + "''"), (["--json", ".a"], names + "'.a': leave out the first dot"), (["--json", "a..b"], names + "'a..b'"),
+        for words, says in ((["--json", ""], names + "''"), (["--json", ".a"], names + "'.a': leave out the first dot"),
+                            (["--json", "$.a"], "--json takes a PATH such as a.b, not '$.a': leave out '$.', or write /$/a for a name '$'"),
+                            (["--json", "a..b"], names + "'a..b'"),
                             (["--json", "/a~2"], "/a~2: in a JSON Pointer, write ~0 for '~' and ~1 for '/'"),
                             (["--json", "/a~"], "/a~: in a JSON Pointer, write ~0 for '~' and ~1 for '/'"),
                             *((["--json", "a", *other], f"a JSON path and {other[0]} are mutually exclusive")

@@ -51,6 +51,10 @@ static void parse_path(struct json_path *path, char *text)
     if (strncmp(text, "--", 2) == 0)
         cli_usage("--json takes a PATH, not '%s': write /%s for a name that begins with --", text,
                   text);
+    if (strncmp(text, "$.", 2) == 0)
+        cli_usage("--json takes a PATH such as a.b, not '%s': leave out '$.', or write /$/a for a "
+                  "name '$'",
+                  text);
     for (char *at = text + is_pointer, *end;; at = end + 1) {
         end = strchrnul(at, separator);
         const bool is_last = *end == '\0';

@@ -166,7 +166,7 @@ static int image_find(FmgrInfo *call, struct image *image, const struct varlena 
         return image->copy.handle ? 0 : image_open(image, bytes, IMAGE_COPIED);
     if (size > IMAGE_COMPARED)
         return image_open(image, bytes, 0);
-    if (image->copy.handle && image->size == size &&
+    if (image->copy.handle && size > 0 && image->size == size &&
         memcmp(image->bytes, VARDATA_ANY(bytes), size) == 0)
         return 0;
     const int error = image_open(image, bytes, IMAGE_COPIED);
@@ -286,8 +286,9 @@ static NullableDatum option(FunctionCallInfo fcinfo, int i)
     if (PG_NARGS() > i)
         return fcinfo->args[i];
     if (call && list_length(call->args) >= i) {
-        const Const *given = (Const *)list_nth_node(TargetEntry, call->args, i - 1)->expr;
-        if (IsA(given, Const))
+        const TargetEntry *argument = list_nth_node(TargetEntry, call->args, i - 1);
+        const Const *given = (Const *)argument->expr;
+        if (!argument->resjunk && IsA(given, Const)) /* resjunk: only ORDER BY uses it */
             return (NullableDatum){ given->constvalue, given->constisnull };
     }
     return (NullableDatum){ .isnull = true };

@@ -21,6 +21,9 @@ SELECT bloom_build(k ORDER BY k) = bloom_build(k ORDER BY -k) FROM (SELECT * FRO
 SELECT g % 3 AS g, bloom_info(bloom_build(g)) -> 'n' AS n FROM generate_series(1, 1000) g GROUP BY 1 ORDER BY 1;
 SELECT k, bloom_info(bloom_build(k) OVER (ORDER BY k)) -> 'n' AS n FROM generate_series(1, 3) k;
 SELECT k, bloom_info(bloom_build(k, 0.1) OVER (ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)) -> 'n' AS n FROM generate_series(1, 2) k;
+-- without rows, a constant of ORDER BY is no option
+SELECT bloom_info(bloom_build(k ORDER BY 7)) ->> 'fpr' AS fpr, bloom_info(bloom_build(k, 0.25 ORDER BY 'x'::text)) ->> 'fpr' AS given
+  FROM generate_series(1, 3) k WHERE k > 3;
 -- beyond work_mem
 SET work_mem = '1MB';
 SELECT bloom_info(bloom_build(k)) -> 'n' AS n FROM generate_series(1, 300000) k;

@@ -18,6 +18,14 @@ SELECT bloom_contains('\x'::bytea, 7);
 SELECT bloom_contains('apple'::bytea, 7);
 SELECT bloom_info('apple'::bytea);
 SELECT bloom_contains(set_byte(image, 600, get_byte(image, 600) # 1), 7) FROM f;
+-- an empty bytea in the row after a filter on disk, and after one that is opened in place
+CREATE TABLE two (number int, image bytea);
+ALTER TABLE two ALTER image SET STORAGE EXTERNAL;
+INSERT INTO two SELECT 1, bloom_build(k) FROM generate_series(1, 100000) k;
+INSERT INTO two VALUES (2, '');
+SELECT number, bloom_contains(image, 7) FROM two;
+SELECT number, bloom_contains(CASE number WHEN 1 THEN image || '' ELSE substr(image, 1, 0) END, 7) FROM two;
+DROP TABLE two;
 -- two images with the same header, body checksum and counts: the forged one lacks key 1
 SELECT name, bloom_contains(image, 1) FROM
     (SELECT bloom_build(i::bigint) AS whole FROM generate_series(1, 40) i) b,

@@ -312,6 +312,21 @@ class Stopped(AddTest):
                         "the false-positive rate is 100%, target 1%\n$", message)
         self.assertGreater(int(keys[1]), 300)
 
+    def test_filter_of_a_killed_writer_is_not_replaced_by_an_empty_filter(self):
+        self.killed_with(500, numbered(100))
+        self.assertIn("cannot replace live: its keys would be lost", self.trouble("bfcreate", "-f", "live"))
+
+    def test_writer_of_an_overwritten_file_advises_to_rebuild_it(self):
+        before = self.read("live")
+        self.add("live", stdin=lines(*KEYS[:5]))
+        writer = self.start("bfadd", "live")
+        self.feed(writer, KEYS[9])
+        self.wait_for_key("live", KEYS[9])
+        self.write("live", before)
+        _, message = writer.communicate(timeout=TIMEOUT)
+        self.assertEqual(writer.returncode, 2)
+        self.check_message("bfadd", message, "overwritten while it was open for writing", "rebuild it from all its keys")
+
     def test_closed_standard_error_leaves_a_clean_file(self):
         writer = self.start("bfadd", "-v", "live")
         writer.stderr.close()

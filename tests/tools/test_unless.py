@@ -65,6 +65,15 @@ class Confirm(ToolTest):
             result = self.run_tool("bfquery", "--confirm", "short", "exact", "keys")
             self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:-1])))
             self.check_message("bfquery", result.stderr, "short has 1999 of the 2000 keys of exact")
+        self.write("half", lines(*self.keys[:1000]))
+        self.write("rest", lines(*self.keys[1000:]))
+        for part in "half", "rest":
+            self.create("-q", "-n", 2000, part, name="of-" + part)
+        self.output("bfmerge", "estimated", "of-half", "of-rest")
+        self.assertEqual(self.output("bfquery", "--confirm", "keys", "estimated", "keys"), lines(*self.keys))
+        result = self.run_tool("bfquery", "--confirm", "half", "estimated", "keys")
+        self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:1000])))
+        self.assertRegex(result.stderr.decode(), r"half has 10\d\d of the about (19|20)\d\d keys of estimated")
         for name, says in ("missing", "cannot read missing"), (".", "cannot use .: --confirm may read it several times"), ("filter", "not keys"):
             self.assertIn(says if name != "filter" else "filter", self.trouble("bfquery", "--confirm", name, "filter", "keys"))
         for words in ["-v"], ["--mark"], ["-c", "--names"]:

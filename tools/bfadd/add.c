@@ -130,12 +130,13 @@ static _Noreturn void replaced(const struct work *w)
 /* Ends the program if the error is about the file itself, whatever the operation. */
 static void fail_for_file(const struct work *w, int error)
 {
-    char again[REMEDY_SIZE];
     if (error == BLOOMFILE_EREPLACED)
         replaced(w);
     if (error == BLOOMFILE_ECHANGED)
-        cli_fail(0, "%s was overwritten while it was open for writing: %s", w->add->path,
-                 keys_again(w, again));
+        cli_fail(0,
+                 "%s was overwritten while it was open for writing, so keys of earlier runs may be"
+                 " missing (rebuild it from all its keys)",
+                 w->add->path);
     if (bloomfile_check(w->f) == BLOOMFILE_EPOISONED)
         poisoned(w, error);
 }

@@ -77,6 +77,15 @@ static void count_known(const struct confirm *c, const struct bloomfile_key *key
         c->known[i] += bloomfile_contains_many(c->filters->list[i].f, keys, n, NULL);
 }
 
+/* The least number of keys of the filter that its list has. An estimate may be too high. */
+static uint64_t least_keys(const struct bloomfile_info *info)
+{
+    const uint64_t doubt = info->keys / 4 + 16;
+    if (info->keys_estimated == 0)
+        return info->keys;
+    return info->keys > doubt ? info->keys - doubt : 0;
+}
+
 /* If the filter has more keys than were found in the list, it was made from another list. A key
  * missing from the list would look like a false positive. */
 static void check_list(struct confirm *c)
@@ -85,14 +94,15 @@ static void check_list(struct confirm *c)
         const struct filters_one *one = &c->filters->list[i];
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         bloomfile_get_info(one->f, &info);
-        if (info.keys_estimated != 0 || c->known[i] >= info.keys)
+        if (c->known[i] >= least_keys(&info))
             continue;
         c->list_is_short = true;
         cli_note(0,
-                 "%s has %" PRIu64 " of the %" PRIu64
+                 "%s has %" PRIu64 " of the %s%" PRIu64
                  " keys of %s: matching keys that it lacks were left out (use the list that the"
                  " filter was made from)",
-                 c->path, c->known[i], info.keys, one->path);
+                 c->path, c->known[i], info.keys_estimated != 0 ? "about " : "", info.keys,
+                 one->path);
     }
 }
 

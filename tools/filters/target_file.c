@@ -38,12 +38,18 @@ bool target_has_keys(const char *path)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
         return error != ENOENT && error != BLOOMFILE_EEMPTY;
     bloomfile_get_info(f, &info);
+    bool has_keys = info.keys > 0 || !message_is_empty(&info);
+    if (!has_keys && info.state == BLOOMFILE_STATE_LIVE) { /* keys since the last sync */
+        bloomfile_measure(f, &m);                          /* fails only for a wrong struct_size */
+        has_keys = m.ones > 0;
+    }
     bloomfile_close(f);
-    return info.keys > 0 || !message_is_empty(&info);
+    return has_keys;
 }
 
 static void check_new(const char *path)

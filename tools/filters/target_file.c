@@ -19,10 +19,6 @@
 #include "keys/input_type.h"
 #include "os/path.h"
 
-enum {
-    HEADER_LEAST = 16 /* bytes: magic, version, size */
-};
-
 static void check_folder(const char *path, const char *file)
 {
     char *copy = strdup(file);
@@ -43,13 +39,10 @@ bool target_has_keys(const char *path)
     if (error != 0)
         return error != ENOENT && error != BLOOMFILE_EEMPTY;
     bloomfile_get_info(f, &info);
-    bool has_keys = info.keys > 0 || !message_is_empty(&info);
-    if (!has_keys && info.state == BLOOMFILE_STATE_LIVE) { /* keys since the last sync */
-        bloomfile_measure(f, &m);                          /* fails only for a wrong struct_size */
-        has_keys = m.ones > 0;
-    }
+    if (info.state == BLOOMFILE_STATE_LIVE && bloomfile_measure(f, &m) == 0)
+        info.ones = m.ones; /* the record lacks keys added since the last sync */
     bloomfile_close(f);
-    return has_keys;
+    return info.keys > 0 || !message_is_empty(&info);
 }
 
 static void check_new(const char *path)
@@ -68,7 +61,7 @@ static void check_new(const char *path)
 static bool has_no_header(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
+    return stat(path, &st) == 0 && st.st_size < 16; /* bytes: magic, version, size */
 }
 
 /* The file may be the list of keys, given in the place of the filter. */

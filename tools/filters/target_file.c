@@ -19,6 +19,8 @@
 #include "keys/input_type.h"
 #include "os/path.h"
 
+#define HEADER_LEAST 16 /* bytes: magic, version, size */
+
 static void check_folder(const char *path, const char *file)
 {
     char *copy = strdup(file);
@@ -61,7 +63,7 @@ static void check_new(const char *path)
 static bool has_no_header(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && st.st_size < 16; /* bytes: magic, version, size */
+    return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
 }
 
 /* The file may be the list of keys, given in the place of the filter. */

@@ -162,7 +162,7 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile
  *   lower       text, bytes, lower; the caller replaces A to Z by a to z first
  *   integers    integers; fixed and bytes of 8 bytes
  *   fixed       fixed and bytes of its size
- *   bytes       text, fixed, bytes
+ *   bytes       fixed, bytes: as text, a key in hexadecimal would be another key
  *
  * Returns 0 or one of
  *   BLOOMFILE_EKEYKIND  the filter does not accept such keys

@@ -89,7 +89,7 @@ static bool accepts(uint32_t key_kind, uint32_t kind, uint64_t size)
     case BLOOMFILE_KEYS_FIXED:
         return bytes && size == key_kind >> 8;
     case BLOOMFILE_KEYS_BYTES:
-        return bytes || kind == BLOOMFILE_KEYS_TEXT;
+        return bytes;
     default: /* text, unchanged or in lower case */
         return kind == BLOOMFILE_KEYS_TEXT || kind == BLOOMFILE_KEYS_BYTES || kind == key_kind;
     }

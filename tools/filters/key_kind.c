@@ -129,17 +129,6 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                  keys->record_size);
 }
 
-/* Like bloomfile_check_keys(), but does not accept text for a filter of byte strings. If the user
- * forgot --hex, every hexadecimal key would be a wrong "no". */
-static int check_fit(const struct bloomfile_info *info, struct kind wanted)
-{
-    const int error = bloomfile_check_keys(info, wanted.kind, wanted.size);
-    return error == 0 && wanted.kind == BLOOMFILE_KEYS_TEXT &&
-                   info->key_kind == BLOOMFILE_KEYS_BYTES
-               ? BLOOMFILE_EKEYKIND
-               : error;
-}
-
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY])
 {
@@ -148,7 +137,7 @@ bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys
     char text[2][DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
     bloomfile_get_info(f, &info);
     const struct kind recorded = { info.key_kind, info.key_size };
-    const int error = check_fit(&info, wanted);
+    const int error = bloomfile_check_keys(&info, wanted.kind, wanted.size);
     if (error == 0 || (keys->as_is && error == BLOOMFILE_EKEYKIND))
         return false;
     if (error != BLOOMFILE_EKEYKIND) {

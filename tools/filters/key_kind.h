@@ -33,9 +33,9 @@ void key_kind_fold(const bloomfile_filter *f, struct keys_options *keys);
 /* Records the kind of the keys in the parameters of a new filter. */
 void key_kind_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Returns true if the filter does not accept these keys: bloomfile_check_keys() refuses them, or
- * the filter holds byte strings and the keys are text. Then `why` has the reason, which begins with
- * "holds". keys->as_is accepts all keys, unless the filter's kind is unknown to this version. */
+/* Returns true if the filter does not accept these keys, by bloomfile_check_keys(). Then `why` has
+ * the reason, which begins with "holds". keys->as_is accepts all keys, unless the filter's kind is
+ * unknown to this version. */
 bool key_kind_explain(const bloomfile_filter *f, const struct keys_options *keys,
                       enum key_kind_use use, char why[KEY_KIND_WHY]);
 

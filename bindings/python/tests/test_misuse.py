@@ -139,7 +139,7 @@ class Misuse(Case):
                     lambda keys: bloomfile.build(self.folder / "dict.bloom", keys)):
             for keys in {"a": ["b"]}, collections.ChainMap({"a": "b"}), types.MappingProxyType({"a": "b"}), collections.UserDict(a="b"):
                 self.assertRaisesRegex(TypeError, "pass one column, such as df.'name'., or its keys", use, keys)
-        self.assertEqual(len(self.filter.contains_many({"a": 1}.keys())), 1)
+        self.assertEqual(len(self.filter.contains_many({b"a": 1}.keys())), 1)
 
     def test_object_is_initialized_once(self):
         """Several threads may try concurrently."""

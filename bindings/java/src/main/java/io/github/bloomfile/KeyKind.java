@@ -39,6 +39,7 @@ final class KeyKind {
             case UNKNOWN: return true;
             case INTEGERS: return key == INTEGERS || key == BYTES && (size == 8 || size < 0);
             case Header.KEYS_FIXED: return key == BYTES && (size == filter >>> 8 || size < 0);
+            case BYTES: return key == BYTES;
             default: return key != INTEGERS;
         }
     }

@@ -27,11 +27,11 @@ use std::vec::Vec;
 /// use bloomfile::Builder;
 ///
 /// let mut builder = Builder::new().fpr(0.001);
-/// builder.add(b"apple");
-/// builder.add(b"pear");
+/// builder.add_text("apple")?;
+/// builder.add_text("pear")?;
 /// let filter = builder.build()?;
-/// assert!(filter.contains(b"apple"));
-/// assert!(!filter.contains(b"stone"));
+/// assert!(filter.contains_text("apple")?);
+/// assert!(!filter.contains_text("stone")?);
 /// # Ok::<(), bloomfile::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -40,7 +40,8 @@ pub struct Builder {
     form: Form,
     seed: u64,
     hash: Option<HashName>,
-    key_kind: KeyKind,
+    /// `None` until the first key decides it.
+    key_kind: Option<KeyKind>,
     capacity: Option<u64>,
     fpr: Option<f64>,
     bits: Option<u64>,
@@ -69,7 +70,7 @@ impl Builder {
             form: Form::File,
             seed: 0,
             hash: None,
-            key_kind: KeyKind::Unknown,
+            key_kind: None,
             capacity: None,
             fpr: None,
             bits: None,
@@ -115,10 +116,13 @@ impl Builder {
     }
 
     /// Records the kind of the keys. Call it before keys are added.
+    ///
+    /// Without it the first key decides the kind: text, integers, bytes (a record), or unknown
+    /// ([`Builder::add`]). A key that does not fit the kind is an error.
     #[must_use]
     pub fn key_kind(mut self, kind: KeyKind) -> Self {
         self.needs_no_keys(|| Error::KeyKind);
-        self.key_kind = kind;
+        self.key_kind = Some(kind);
         self
     }
 
@@ -185,13 +189,23 @@ impl Builder {
         self
     }
 
-    /// Adds a key.
+    /// Adds a byte string, in lower case if the kind of keys is [`KeyKind::Lower`].
     ///
-    /// If an application hashes the keys, [`Builder::build`] returns [`Error::Hash`]: use
+    /// If it does not fit the kind, such as 5 bytes among integers, [`Builder::build`] returns
+    /// [`Error::KeyKind`]. If an application hashes the keys, that returns [`Error::Hash`]: use
     /// [`Builder::add_digest`].
     pub fn add(&mut self, key: &[u8]) {
-        // `build` returns the error.
-        let _ = self.add_key(key);
+        match self.kind(KeyKind::Unknown).fits_bytes(key.len()) {
+            // `build` returns the error.
+            Ok(()) => drop(self.add_key(key)),
+            Err(Error::Feature(_)) => drop(self.mistake.get_or_insert(|| Error::Feature(0))),
+            Err(_) => drop(self.mistake.get_or_insert(|| Error::KeyKind)),
+        }
+    }
+
+    /// The kind of the keys, which a first key of the kind `first` decides.
+    fn kind(&mut self, first: KeyKind) -> KeyKind {
+        *self.key_kind.get_or_insert(first)
     }
 
     fn add_key(&mut self, key: &[u8]) -> Result<()> {
@@ -200,7 +214,8 @@ impl Builder {
             self.mistake.get_or_insert(|| Error::Hash);
             return Err(Error::Hash);
         }
-        self.digests.push(digest(key, self.seed));
+        let key = self.kind(KeyKind::Unknown).lowered(key);
+        self.digests.push(digest(&key, self.seed));
         Ok(())
     }
 
@@ -223,12 +238,8 @@ impl Builder {
     /// [`Error::KeyKind`] or [`Error::Feature`] if the filter's keys are of another kind,
     /// [`Error::Hash`] if an application hashes them. [`Builder::build`] returns the latter too.
     pub fn add_text(&mut self, key: &str) -> Result<()> {
-        self.key_kind.fits_text()?;
-        if self.key_kind == KeyKind::Lower {
-            self.add_key(key.to_ascii_lowercase().as_bytes())
-        } else {
-            self.add_key(key.as_bytes())
-        }
+        self.kind(KeyKind::Text).fits_text()?;
+        self.add_key(key.as_bytes())
     }
 
     /// Adds an integer. Convert a `u64` with `as i64`.
@@ -237,7 +248,7 @@ impl Builder {
     ///
     /// As [`Builder::add_text`].
     pub fn add_integer(&mut self, key: i64) -> Result<()> {
-        self.key_kind.fits_integers()?;
+        self.kind(KeyKind::Integers).fits_integers()?;
         self.add_key(&key.to_le_bytes())
     }
 
@@ -247,7 +258,7 @@ impl Builder {
     ///
     /// As [`Builder::add_text`].
     pub fn add_record(&mut self, key: &[u8]) -> Result<()> {
-        self.key_kind.fits_record(key.len())?;
+        self.kind(KeyKind::Bytes).fits_record(key.len())?;
         self.add_key(key)
     }
 
@@ -322,7 +333,7 @@ impl Builder {
             seed: self.seed,
             m,
             k,
-            key_kind: self.key_kind,
+            key_kind: self.key_kind.unwrap_or_default(),
             capacity: self.capacity.unwrap_or(planned),
             fpr,
             m_unfolded: m,

@@ -8,7 +8,9 @@ const NONE: usize = 0;
 const HASH: usize = 1;
 const BODY: usize = 2;
 const CHANGED: usize = 3;
-const FIRST_PAGE: usize = 4;
+const KEY_KIND: usize = 4;
+const FEATURE: usize = 5;
+const FIRST_PAGE: usize = 6;
 
 /// The gravest error that was found; of equal ones, the first.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ impl Fault {
         let code = match error {
             Error::Hash => HASH,
             Error::Changed => CHANGED,
+            Error::KeyKind => KEY_KIND,
+            Error::Feature(_) => FEATURE,
             // A page of an image in memory is less than the largest usize by far.
             Error::Page(page) => *page as usize + FIRST_PAGE,
             _ => BODY,
@@ -37,17 +41,19 @@ impl Fault {
             HASH => Some(Error::Hash),
             BODY => Some(Error::Body),
             CHANGED => Some(Error::Changed),
+            KEY_KIND => Some(Error::KeyKind),
+            FEATURE => Some(Error::Feature(0)),
             page => Some(Error::Page((page - FIRST_PAGE) as u64)),
         }
     }
 }
 
-/// Damage is worse than a key that cannot be hashed. Changed bytes are worse than both: earlier
+/// Damage is worse than a key that cannot be compared. Changed bytes are worse than both: earlier
 /// answers may have been wrong.
 fn gravity(code: usize) -> u8 {
     match code {
         NONE => 0,
-        HASH => 1,
+        HASH | KEY_KIND | FEATURE => 1,
         CHANGED => 3,
         _ => 2,
     }
@@ -71,7 +77,7 @@ mod tests {
     #[test]
     fn first_damage_found_is_kept() {
         let fault = Fault::new();
-        for error in [Error::Hash, Error::Page(3), Error::Body, Error::Page(1)] {
+        for error in [Error::KeyKind, Error::Hash, Error::Page(3), Error::Body, Error::Page(1)] {
             fault.report(&error);
         }
         assert!(matches!(fault.get(), Some(Error::Page(3))));

@@ -7,11 +7,12 @@ use crate::fault::Fault;
 use crate::hash::{digest, mulhi, HashName, XXH3};
 #[cfg(feature = "std")]
 use crate::image::Image;
-use crate::info::{Info, KeyKind, Layout};
+#[cfg(doc)]
+use crate::info::KeyKind;
+use crate::info::{Info, Layout};
 use crate::kernel;
 use crate::part::Part;
 use crate::series::parse_all;
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use std::path::Path;
@@ -27,8 +28,8 @@ const BATCH: usize = 256;
 /// that a lookup needs it. A damaged page answers *maybe*, and [`Filter::error`] reports it.
 #[derive(Debug)]
 pub struct Filter<'a> {
-    /// Whether the keys are hashed by an application, and only digests can be looked up.
-    application: bool,
+    /// Whether every byte string can be hashed unchanged.
+    plain: bool,
     seed: u64,
     container: Container<'a>,
     first: Part,
@@ -86,7 +87,7 @@ impl<'a> Filter<'a> {
         let info = &first.image.info;
         let application = info.hash.id != XXH3;
         let mut filter = Filter {
-            application,
+            plain: !application && info.key_kind.is_plain(),
             seed: info.seed,
             rest: images.collect(),
             first,
@@ -139,27 +140,38 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
-    /// Returns whether a key may be in the set. `false` is certain.
+    /// Returns whether a byte string may be in the set. `false` is certain.
+    ///
+    /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z. A key that
+    /// does not fit the kind, such as 5 bytes in a filter of integers, is `true`, and
+    /// [`Filter::error`] reports [`Error::KeyKind`], or [`Error::Feature`] if the kind is newer.
+    /// Bytes fit text: if your key is text, [`Filter::contains_text`] checks more.
     ///
     /// If the keys are hashed by an application, the answer is `true`, and [`Filter::error`]
     /// reports [`Error::Hash`]: use [`Filter::contains_digest`].
     #[inline]
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
-        if self.application {
-            return self.cannot_hash();
+        if self.plain {
+            return self.contains_digest(self.digest(key));
         }
-        self.contains_digest(self.digest(key))
+        self.typed_digest(key).is_none_or(|digest| self.contains_digest(digest))
     }
 
-    /// Answers *maybe*, and reports why (app-hashes.md 6).
-    #[cold]
-    fn cannot_hash(&self) -> bool {
-        self.fault.report(&Error::Hash);
-        true
+    /// The digest of a byte string. If the string does not fit, this reports why.
+    #[inline(never)]
+    fn typed_digest(&self, key: &[u8]) -> Option<u64> {
+        let info = self.info();
+        let fits = match info.hash.id {
+            XXH3 => info.key_kind.fits_bytes(key.len()),
+            _ => Err(Error::Hash), // app-hashes.md 6
+        };
+        fits.inspect_err(|error| self.fault.report(error)).ok()?;
+        Some(self.digest(&info.key_kind.lowered(key)))
     }
 
-    /// The digest of a key: XXH3 under the filter's seed.
+    /// The digest of a key: XXH3 under the filter's seed. The key is hashed unchanged: in a filter
+    /// of the kind [`KeyKind::Lower`], first replace A to Z by a to z.
     #[inline]
     #[must_use]
     pub fn digest(&self, key: &[u8]) -> u64 {
@@ -204,17 +216,15 @@ impl<'a> Filter<'a> {
     ///
     /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z.
     ///
+    /// This is one exact lookup. Only the tool `bfquery --domains` looks up the parents of a domain
+    /// too.
+    ///
     /// # Errors
     ///
     /// [`Error::KeyKind`] if the filter has keys of another kind, [`Error::Feature`] if the kind is
     /// newer. The answer would mean nothing.
     pub fn contains_text(&self, key: &str) -> Result<bool> {
-        let kind = self.info().key_kind;
-        kind.fits_text()?;
-        let key = match kind {
-            KeyKind::Lower => Cow::Owned(key.to_ascii_lowercase()),
-            _ => Cow::Borrowed(key),
-        };
+        self.info().key_kind.fits_text()?;
         Ok(self.contains(key.as_bytes()))
     }
 
@@ -242,27 +252,44 @@ impl<'a> Filter<'a> {
 
     /// Looks up many keys, which is faster than one by one in a filter larger than the caches.
     ///
-    /// Sets `answers[i]` to whether `keys[i]` may be in the set. Returns how many may be.
+    /// Sets `answers[i]` to whether `keys[i]` may be in the set, as [`Filter::contains`] returns it.
+    /// Returns how many may be.
     ///
     /// # Panics
     ///
     /// If the two slices differ in length.
     pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) -> usize {
         assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        if self.application && !keys.is_empty() {
-            answers.fill(self.cannot_hash());
-            return keys.len();
-        }
         let mut digests = [0; BATCH];
         let batches = keys.chunks(BATCH).zip(answers.chunks_mut(BATCH));
         let look_up = |(keys, answers): (&[K], &mut [bool])| {
             let digests = &mut digests[..keys.len()];
+            if !self.plain {
+                return self.many_typed(keys, digests, answers);
+            }
             for (digest, key) in digests.iter_mut().zip(keys) {
                 *digest = self.digest(key.as_ref());
             }
             self.contains_digests(digests, answers)
         };
         batches.map(look_up).sum()
+    }
+
+    /// Looks up a batch of keys that may not fit.
+    fn many_typed<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        digests: &mut [u64],
+        answers: &mut [bool],
+    ) -> usize {
+        let mut unfit = [false; BATCH];
+        for ((digest, unfit), key) in digests.iter_mut().zip(&mut unfit).zip(keys) {
+            let fitting = self.typed_digest(key.as_ref());
+            (*digest, *unfit) = (fitting.unwrap_or(0), fitting.is_none());
+        }
+        self.contains_digests(digests, answers);
+        answers.iter_mut().zip(unfit).for_each(|(answer, unfit)| *answer |= unfit);
+        answers.iter().filter(|&&answer| answer).count()
     }
 
     /// Looks up many digests, as [`Filter::contains_many`] does keys.

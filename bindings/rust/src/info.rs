@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::hash::HashName;
+use alloc::borrow::Cow;
 use alloc::string::String;
 
 /// The layout of the body.
@@ -125,9 +126,27 @@ impl KeyKind {
         }
     }
 
+    /// Returns whether every byte string fits, unchanged.
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(self, KeyKind::Unknown | KeyKind::Text | KeyKind::Bytes)
+    }
+
     /// Checks that a filter of this kind accepts text.
     pub(crate) fn fits_text(self) -> Result<()> {
-        self.fits(matches!(self, KeyKind::Text | KeyKind::Lower | KeyKind::Bytes))
+        self.fits(matches!(self, KeyKind::Text | KeyKind::Lower))
+    }
+
+    /// Checks that a filter of this kind accepts a byte string of `size` bytes.
+    pub(crate) fn fits_bytes(self, size: usize) -> Result<()> {
+        self.fits_text().or_else(|_| self.fits_record(size))
+    }
+
+    /// A fitting key as the writer hashed it.
+    pub(crate) fn lowered(self, key: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            KeyKind::Lower => Cow::Owned(key.to_ascii_lowercase()),
+            _ => Cow::Borrowed(key),
+        }
     }
 
     /// Checks that a filter of this kind accepts integers.

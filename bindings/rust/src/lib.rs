@@ -11,13 +11,13 @@
 //! # fn main() -> bloomfile::Result<()> {
 //! # let path = std::env::temp_dir().join(format!("fruit-{}.bloom", std::process::id()));
 //! let mut builder = Builder::new().fpr(0.001);
-//! builder.add(b"apple");
+//! builder.add_text("apple")?;
 //! builder.build()?.write_file(&path)?;
 //!
 //! let filter = Filter::open(&path)?;
-//! assert!(filter.contains(b"apple"));   // maybe
-//! assert!(!filter.contains(b"stone"));  // certainly not
-//! assert!(filter.error().is_none());    // no damage was met
+//! assert!(filter.contains_text("apple")?);   // maybe
+//! assert!(!filter.contains_text("stone")?);  // certainly not
+//! assert!(filter.error().is_none());         // no damage was met
 //! # std::fs::remove_file(path)?;
 //! # Ok(())
 //! # }

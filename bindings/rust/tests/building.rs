@@ -100,21 +100,92 @@ fn order_and_repetition_of_keys_do_not_matter() {
     assert_eq!(forwards.build().unwrap().to_vec(), backwards.build().unwrap().to_vec());
 }
 
+/// Adds and looks up a key of every type: text, an integer, a record, a byte string.
+fn fits(kind: KeyKind, key: &[u8]) -> [bool; 4] {
+    type Add = fn(&mut Builder, &[u8]) -> bloomfile::Result<()>;
+    type LookUp = fn(&Filter<'_>, &[u8]) -> bloomfile::Result<bool>;
+    let ways: [(Add, LookUp); 4] = [
+        (
+            |builder, key| builder.add_text(std::str::from_utf8(key).unwrap()),
+            |filter, key| filter.contains_text(std::str::from_utf8(key).unwrap()),
+        ),
+        (|builder, _| builder.add_integer(-7), |filter, _| filter.contains_integer(-7)),
+        (Builder::add_record, |filter, key| filter.contains_record(key)),
+        (
+            |builder, key| {
+                builder.add(key);
+                builder.clone().build().map(drop)
+            },
+            |filter, key| {
+                let (single, error, mut answers) =
+                    (filter.contains(key), filter.error(), [false; 3]);
+                filter.contains_many(&[key, &[7; 8], key], &mut answers);
+                assert_eq!([single; 2], [answers[0], answers[2]], "{:?}", filter.info().key_kind);
+                error.map_or(Ok(single), Err)
+            },
+        ),
+    ];
+    ways.map(|(add, look_up)| {
+        let empty = Builder::new().key_kind(kind).build().unwrap();
+        let answer = look_up(&empty, key);
+        let mut builder = Builder::new().key_kind(kind);
+        let added = add(&mut builder, key);
+        match (&added, &answer) {
+            (Ok(()), Ok(false)) => assert!(look_up(&builder.build().unwrap(), key).unwrap()),
+            (Err(Error::KeyKind), Err(Error::KeyKind)) => {}
+            (Err(Error::Feature(_)), Err(Error::Feature(_))) => {}
+            _ => panic!("{kind:?}: {added:?} {answer:?}"),
+        }
+        added.is_ok()
+    })
+}
+
 #[test]
-fn keys_of_another_kind_are_an_error() {
-    let mut builder = Builder::new().key_kind(KeyKind::Lower);
-    builder.add_text("Apple").unwrap();
-    assert_eq!(builder.add_integer(5).unwrap_err().name(), "BLOOMFILE_EKEYKIND");
-    let filter = builder.build().unwrap();
-    assert!(filter.contains_text("aPPLE").unwrap());
-    assert!(filter.contains(b"apple") && !filter.contains(b"APPLE"));
-    assert!(matches!(filter.contains_integer(5), Err(Error::KeyKind)));
-    assert!(matches!(filter.contains_record(b"apple"), Err(Error::KeyKind)));
-    let newer = Filter::open(golden("key-kind-newer-6.bloom")).unwrap();
-    assert_eq!(newer.contains_text("a").unwrap_err().name(), "BLOOMFILE_EFEATURE");
-    let records = Builder::new().key_kind(KeyKind::Fixed(3)).build().unwrap();
-    assert!(!records.contains_record(b"abc").unwrap());
-    assert!(matches!(records.contains_record(b"abcd"), Err(Error::KeyKind)));
+fn keys_fit_the_kinds_that_the_specification_lists() {
+    for (kind, listed) in [
+        (KeyKind::Unknown, [true; 4]),
+        (KeyKind::Text, [true, false, false, true]),
+        (KeyKind::Lower, [true, false, false, true]),
+        (KeyKind::Integers, [false, true, false, false]),
+        (KeyKind::Fixed(5), [false, false, true, true]),
+        (KeyKind::Fixed(8), [false; 4]),
+        (KeyKind::Bytes, [false, false, true, true]),
+        (KeyKind::Newer(6), [false; 4]),
+    ] {
+        assert_eq!(fits(kind, b"Apple"), listed, "{kind:?}");
+    }
+    assert_eq!(fits(KeyKind::Integers, b"12345678"), [false, true, true, true]);
+}
+
+#[test]
+fn keys_of_lower_are_lowered_in_every_add_and_lookup() {
+    let adds: [fn(&mut Builder); 2] = [|b| b.add(b"Apple"), |b| b.add_text("aPPLE").unwrap()];
+    for add in adds {
+        let mut builder = Builder::new().key_kind(KeyKind::Lower);
+        add(&mut builder);
+        let filter = builder.build().unwrap();
+        assert!(filter.contains_text("Apple").unwrap() && filter.contains(b"APPLE"));
+        assert_eq!(filter.contains_many(&["APPLE", "b", "apple"], &mut [false; 3]), 2);
+        assert!(filter.contains_digest(filter.digest(b"apple")));
+        assert!(!filter.contains_digest(filter.digest(b"Apple")));
+    }
+}
+
+#[test]
+fn first_key_decides_the_kind() {
+    let kind = |add: fn(&mut Builder)| {
+        let mut builder = Builder::new();
+        add(&mut builder);
+        builder.build().unwrap().info().key_kind
+    };
+    assert_eq!(kind(|_| ()), KeyKind::Unknown);
+    assert_eq!(kind(|builder| builder.add(b"a")), KeyKind::Unknown);
+    assert_eq!(kind(|builder| builder.add_text("a").unwrap()), KeyKind::Text);
+    assert_eq!(kind(|builder| builder.add_integer(1).unwrap()), KeyKind::Integers);
+    assert_eq!(kind(|builder| builder.add_record(b"ab").unwrap()), KeyKind::Bytes);
+    let mut builder = Builder::new();
+    builder.add_text("a").unwrap();
+    assert!(matches!(builder.add_integer(1), Err(Error::KeyKind)));
 }
 
 #[test]

@@ -13,7 +13,8 @@ SHA1 = ["--hex", "--key-size", 20]
 HAS_JSON = b"no JSON" not in subprocess.run([TOOLS["bfuniq"], "--json", "a"], stdin=subprocess.DEVNULL,
                                             stderr=subprocess.PIPE).stderr
 ONE_FIELD = ["--field", 1, "--delimiter", ":"]
-FIELD = b" (choose a field: --field N --delimiter C, or --json PATH; skip a header line: --header)"
+FIELD = b" (choose a field: --field N --delimiter C, or --json PATH)"
+HEADER = FIELD[:-1] + b"; if line 1 is a header, skip it: --header)"
 
 # Each form has lines, some with the same key; the same keys written for other options; lines with other keys.
 FORMS = {
@@ -24,7 +25,7 @@ FORMS = {
     "fixed": (["--hex", "--key-size", 3], b"000aff\n4A8D09\n4a8d09\n", ["-x", 3], b"\0\n\xffJ\x8d\tJ\x8d\t", b"4A8D0A\n000000\n"),
     "integers": (["--integers"], b"7\n007\n-5\n0\n-0\n18446744073709551615\n-9223372036854775808\n", ["--integers", "-x", 8],
                  struct.pack("<qqqqqQq", 7, 7, -5, 0, 0, 2**64 - 1, -2**63), b"5\n-7\n9223372036854775809\n"),
-    "domains": (["--domains"], b"Mail.Example.COM\nmail.example.com.\nx_1-2.net.\n\xc3\x84.de\n", ["-i"],
+    "domains": (["--domains"], b"Mail.Example.COM\nmail.example.com\nx_1-2.net\n\xc3\x84.de\n", ["-i"],
                 b"mail.example.com\nmail.example.com\nx_1-2.net\n\xc3\x84.de\n", b"example.com\n\nnet\n"),
     "size": (["--key-size", 3], b"abc\nABC\nabc\n", [], b"abc\nABC\nabc\n", b"Abc\nabC\n"),
 }
@@ -33,12 +34,12 @@ KINDS = {"lower": "lower", "hex": "bytes", "fixed": "fixed 3", "integers": "inte
 BROKEN = (
     (["--hex"], b"0a\n0aB\n", 2, b"'0aB' has an odd number of hexadecimal digits", FIELD),
     (["--hex"], b"\n0a\n0g\n", 3, b"'0g' is not hexadecimal", FIELD),
-    (["--hex"], b"00112233445566778899aabbccddeeff/0\n", 1, b"'00112233445566778899aabbccddeeff/0' is not hexadecimal", FIELD),
-    (["--hex"], b"\xc3\x8412\n", 1, b"'\xc3\x8412' is not hexadecimal", FIELD),
+    (["--hex"], b"00112233445566778899aabbccddeeff/0\n", 1, b"'00112233445566778899aabbccddeeff/0' is not hexadecimal", HEADER),
+    (["--hex"], b"\xc3\x8412\n", 1, b"'\xc3\x8412' is not hexadecimal", HEADER),
     (["--hex", "--crlf"], b"0a\r\nx\r\n", 2, b"'x' has an odd number of hexadecimal digits", FIELD),
-    (SHA1, b"7C4A8D\n", 1, b"'7C4A8D' has 6 bytes, not 40 hexadecimal digits", FIELD),
+    (SHA1, b"7C4A8D\n", 1, b"'7C4A8D' has 6 bytes, not 40 hexadecimal digits", HEADER),
     (SHA1, b"7C4A8D09CA3762AF61E59520943DC26494F8941B\n\n", 2, b"'' has 0 bytes, not 40 hexadecimal digits", FIELD),
-    (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' has 50 bytes, not 40 hexadecimal digits", FIELD),
+    (SHA1, b"0" * 50 + b"\n", 1, b"'" + b"0" * 40 + b"...' has 50 bytes, not 40 hexadecimal digits", HEADER),
     (["--key-size", 3], b"abc\nabcd\n", 2, b"'abcd' has 4 bytes, not 3", FIELD),
     (["-i", "--key-size", 1], b"A\n\n", 2, b"'' has 0 bytes, not 1", FIELD),
     *((["--integers"], b"1\n" + wrong + b"\n", 2, b"'" + wrong + b"' is not a decimal integer, with no sign but '-'", FIELD)
@@ -148,10 +149,30 @@ class Forms(ToolTest):
         self.assertIn("holds integers, but the keys of -e are text (add --integers for a key such as 42)", self.trouble("bfquery", "-e", "x", "made"))
         self.assertIn("'x' is not a decimal integer, with no sign but '-' (write an integer such as 42 or -7)", self.trouble("bfquery", "--integers", "-e", "x", "made"))
         self.made("--hex", stdin=b"0a\n")
-        for more, remedy in ([], b" (the line ends with a carriage return: add --crlf to strip it)"), (["-0"], FIELD):
+        for more, remedy in ([], b" (the line ends with a carriage return: add --crlf to strip it)"), (["-0"], HEADER):
             result = self.run_tool("bfquery", "--as-is", "--hex", *more, "made", stdin=b"0a\r" + (b"\0" if more else b"\n"))
             self.assertEqual((result.returncode, result.stderr), (2, b"bfquery: line 1 of standard input: the key '0a\\015' has an"
                                                                   b" odd number of hexadecimal digits" + remedy + b"\n"))
+
+    def test_a_header_is_skipped_only_if_line_1_may_be_one(self):
+        for words, data, remedy in ((["--integers"], b"\xef\xbb\xbf17\n18\n", FIELD), (["--integers", "--json", "a"], b'{"a": "x"}\n', b""),
+                                    (["--integers", "--header"], b"id\n+17\n", FIELD), (["--integers"], b"+17\n18\n", HEADER)):
+            says = self.run_tool("bfcreate", *words, "new", stdin=data).stderr
+            self.assertTrue(says.endswith(b"is not a decimal integer, with no sign but '-'" + remedy + b"\n"), says)
+
+    def test_a_name_with_a_final_dot_is_found_in_both_forms(self):
+        self.create_live("-n", 9, "--domains")
+        for tool, name in ("bfcreate", "new"), ("bfadd", "live"):
+            for words, stdin in ([], b"a.b\nExample.com.\n"), (["--field", 2], b"x\ta.b\nx\tExample.com.\n"):
+                result = self.run_tool(tool, "--domains", *words, name, stdin=stdin)
+                self.assertEqual((result.returncode, result.stderr.decode()), (2, f"{tool}: line 2 of standard input: the key 'Example.com.' "
+                                                                               "ends with a dot (remove it: sed 's/\\.$//')\n"))
+        self.output("bfadd", "live", stdin=b"a.example.com.\n")
+        self.made("-i", stdin=b"a.example.com.\n")
+        asked = b"A.example.com.\nexample.com.\na.example.com\n.\n"
+        for filters in (["live"], ["made"], ["--filter", "live", "--filter", "made"]):
+            self.assertEqual(self.output("bfquery", "--domains", *filters, stdin=asked), b"A.example.com.\n")
+        self.assertEqual(self.output("bfuniq", "--domains", stdin=asked), b"A.example.com.\nexample.com.\n.\n")
 
     def test_invalid_names_are_accepted_in_queries(self):
         """A log may contain names that bfcreate refuses. They must not end a query."""

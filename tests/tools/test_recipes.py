@@ -61,7 +61,7 @@ class Recipes(ToolTest):
         self.assertEqual(sessions.run("printf password | ./breached; echo $?", self.folder), "0\n")
         self.assertEqual(sessions.run("./breached < /dev/null; echo $?", self.folder), "2\n")
         self.script(self.bin / "sha1sum", "#!/bin/sh\nexit 127\n")
-        self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder, self.bin), "is not 20 bytes.*\n2\n")
+        self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder, self.bin), "has 0 bytes, not 40 hexadecimal digits.*\n2\n")
         os.unlink(self.folder / "pwned.bloom")
         self.assertRegex(sessions.run("echo password | ./breached; echo $?", self.folder), "No such file.*\n2\n")
 

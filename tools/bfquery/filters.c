@@ -135,14 +135,26 @@ static void ask_queued(const struct filters_one *one, struct parents *p, bool *h
     p->count = 0;
 }
 
-/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com". Skips parents longer
- * than a domain name can be: a line of dots would take too long. */
+static void queue(const struct filters_one *one, struct parents *p, size_t i, const uint8_t *name,
+                  size_t size, bool *hits)
+{
+    p->digests[p->count] = bloomfile_hash(one->seed, name, size);
+    p->keys[p->count++] = i;
+    if (p->count == PARENTS)
+        ask_queued(one, p, hits);
+}
+
+/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com", and for "example.com."
+ * also that name with its dot, which bfcreate -i keeps. Skips parents longer than a domain name can
+ * be: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {
     struct parents p = { .count = 0 };
     for (size_t i = 0; i < b->count; i++) {
         const uint8_t *at = b->keys[i].data, *end = at + b->keys[i].size;
+        if (!hits[i] && key_form_had_dot(&b->keys[i]))
+            queue(one, &p, i, at, b->keys[i].size + 1, hits);
         if (end - at > KEY_FORM_DOMAIN + 1)
             at = end - KEY_FORM_DOMAIN - 1;
         while (!hits[i] && (at = memchr(at, '.', (size_t)(end - at))) != NULL) {
@@ -150,10 +162,7 @@ static void ask_parents(const struct filters *fs, const struct filters_one *one,
             const struct bloomfile_key parent = { at, (size_t)(end - at) };
             if (fs->unless != NULL && key_list_has(fs->unless, &parent))
                 continue;
-            p.digests[p.count] = bloomfile_hash(one->seed, parent.data, parent.size);
-            p.keys[p.count++] = i;
-            if (p.count == PARENTS)
-                ask_queued(one, &p, hits);
+            queue(one, &p, i, parent.data, parent.size, hits);
         }
     }
     ask_queued(one, &p, hits);

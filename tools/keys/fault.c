@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/text.h"
@@ -60,6 +61,9 @@ static void put_wrong(FILE *out, struct fault fault, const struct bloomfile_key 
     case FAULT_DOMAIN:
         fprintf(out, "is not a domain name: letters, digits, '-' and '_' between single dots");
         break;
+    case FAULT_DOT:
+        fprintf(out, "ends with a dot (remove it: sed 's/\\.$//')");
+        break;
     default:
         fprintf(out, "is not hexadecimal");
         break;
@@ -71,6 +75,7 @@ static void put_key(FILE *out, struct fault fault, const struct fault_place *at)
 {
     const struct bloomfile_key *key = &at->key;
     const bool is_given = at->input == fault_command_line;
+    const bool has_mark = key->size >= 3 && memcmp(key->data, "\xEF\xBB\xBF", 3) == 0;
     const size_t shown = key->size < SHOWN ? key->size : SHOWN;
     char *safe = text_safe(key->data, shown, true);
     if (!is_given)
@@ -84,10 +89,9 @@ static void put_key(FILE *out, struct fault fault, const struct fault_place *at)
         fprintf(out, " (write two digits for each byte, such as 00ff)");
     else if (is_given && fault.kind == FAULT_INTEGER)
         fprintf(out, " (write an integer such as 42 or -7)");
-    else if (!is_given)
-        fprintf(out,
-                " (choose a field: --field N --delimiter C, or --json PATH; skip a header line: "
-                "--header)");
+    else if (!is_given && fault.kind != FAULT_DOT && at->json == NULL)
+        fprintf(out, " (choose a field: --field N --delimiter C, or --json PATH%s)",
+                at->line > 1 || has_mark ? "" : "; if line 1 is a header, skip it: --header");
 }
 
 char *fault_describe(struct fault fault, const struct fault_place *at)

@@ -25,7 +25,8 @@ enum fault_kind {
     FAULT_HEX_ODD,
     FAULT_HEX,
     FAULT_INTEGER,
-    FAULT_DOMAIN
+    FAULT_DOMAIN,
+    FAULT_DOT /* a domain name and a dot */
 };
 
 /* `number` of FAULT_NO_VALUE: the kind of value at the path. */

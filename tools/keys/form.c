@@ -184,10 +184,12 @@ static bool is_domain(const uint8_t *name, size_t size)
 static struct fault take_domain(const struct key_form *f, uint8_t *to, struct bloomfile_key *key)
 {
     const uint8_t *from = key->data;
-    const size_t size = key->size - (key->size > 0 && from[key->size - 1] == '.');
+    const bool has_dot = key->size > 0 && from[key->size - 1] == '.';
+    const size_t size = key->size - has_dot;
     key_form_fold(to, from, size);
-    if (f->strict && !is_domain(to, size))
-        return (struct fault){ .kind = FAULT_DOMAIN };
+    to[size] = has_dot ? '.' : 0;
+    if (f->strict && (has_dot || !is_domain(to, size)))
+        return (struct fault){ .kind = is_domain(to, size) ? FAULT_DOT : FAULT_DOMAIN };
     *key = (struct bloomfile_key){ to, size };
     return (struct fault){ 0 };
 }
@@ -213,6 +215,6 @@ struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct blo
     if (fault.kind != FAULT_NONE)
         return fault;
     if (key->data == to)
-        *room = to + key->size;
+        *room = to + key->size + f->domains;
     return fault;
 }

@@ -20,7 +20,7 @@ struct key_form {
     bool lower;        /* A to Z become a to z */
     bool hex;          /* the digits become the bytes */
     bool integers;     /* the number becomes 8 bytes, little-endian */
-    bool domains;      /* like `lower`, and a dot at the end is removed */
+    bool domains;      /* like `lower`, and a dot at the end is removed, or refused if strict */
     uint32_t key_size; /* required bytes of the converted key; 0: any */
 
     /* Set by the tool: */
@@ -47,6 +47,12 @@ struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct blo
  * and as converted, with `bytes` bytes in all. */
 size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
                      size_t records);
+
+/* For a key of `domains`: whether a dot was removed. The dot still follows the key. */
+static inline bool key_form_had_dot(const struct bloomfile_key *key)
+{
+    return ((const uint8_t *)key->data)[key->size] == '.';
+}
 
 /* Replaces A to Z by a to z. `to` may equal `from`. */
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size);

@@ -21,6 +21,13 @@ AS 'MODULE_PATHNAME', 'bloom_file_contains_bytea' LANGUAGE C STABLE PARALLEL SAF
 CREATE FUNCTION bloom_contains(name text, key bigint) RETURNS boolean
 AS 'MODULE_PATHNAME', 'bloom_file_contains_bigint' LANGUAGE C STABLE PARALLEL SAFE;
 
+-- Without functions for character(n), the implicit cast to text would remove trailing blanks.
+CREATE FUNCTION bloom_contains(filter bytea, key character) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloom_refuse_character' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE FUNCTION bloom_contains(name text, key character) RETURNS boolean
+AS 'MODULE_PATHNAME', 'bloom_refuse_character' LANGUAGE C STABLE PARALLEL SAFE;
+
 CREATE FUNCTION bloom_info(filter bytea) RETURNS jsonb
 AS 'MODULE_PATHNAME', 'bloom_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
@@ -84,3 +91,20 @@ AS 'MODULE_PATHNAME', 'bloom_build_bigint' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE bloom_build(key bigint, fpr double precision, layout text) (
     SFUNC = bloom_build_step, STYPE = internal, FINALFUNC = bloom_build_final, PARALLEL = SAFE);
 
+CREATE FUNCTION bloom_build_step(internal, key character) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloom_refuse_character' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_build(key character) (
+    SFUNC = bloom_build_step, STYPE = internal, FINALFUNC = bloom_build_final, PARALLEL = SAFE);
+
+CREATE FUNCTION bloom_build_step(internal, key character, fpr double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloom_refuse_character' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_build(key character, fpr double precision) (
+    SFUNC = bloom_build_step, STYPE = internal, FINALFUNC = bloom_build_final, PARALLEL = SAFE);
+
+CREATE FUNCTION bloom_build_step(internal, key character, fpr double precision, layout text) RETURNS internal
+AS 'MODULE_PATHNAME', 'bloom_refuse_character' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+CREATE AGGREGATE bloom_build(key character, fpr double precision, layout text) (
+    SFUNC = bloom_build_step, STYPE = internal, FINALFUNC = bloom_build_final, PARALLEL = SAFE);

@@ -31,7 +31,7 @@ PG_MODULE_MAGIC;
 struct file {
     struct sql_filter filter; /* handle NULL: it could not be opened */
     struct stat status;
-    TimestampTz checked; /* start of the last statement that checked the path */
+    TimestampTz checked; /* start of the last message or transaction that checked the path */
     char path[MAXPGPATH];
 };
 
@@ -55,20 +55,25 @@ static void check(const char *subject, int error)
     const int state = states[Min(bloomfile_error_kind(error), BLOOMFILE_KIND_CAPACITY)];
     if (error == 0)
         return;
-    errno = error;
+    errno = error == ELOOP ? EACCES : error; /* ELOOP has no SQLSTATE */
     ereport(ERROR, (error > 0 ? errcode_for_file_access() : errcode(state),
-                    errmsg("%s: %s", subject, bloomfile_strerror(error)),
+                    errmsg("%s: %s", subject, sql_strerror(error)),
                     errdetail("The error is %s.", bloomfile_errname(error))));
 }
 
-/* Raises the error that a key is of another kind than the filter's, and names the cast. */
-static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info)
+/* Raises the error that a key is of another kind than the filter's. */
+static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info,
+                                               const struct sql_key *key)
 {
-    static const char *const types[] = { "", "text", "text", "bigint", "bytea", "bytea" };
+    static const char *const types[] = {
+        "", "text", "text", "bigint", "bytea of %zu bytes", "bytea"
+    };
+    const uint32_t kind = key->kind == BLOOMFILE_KEYS_BYTES ? BLOOMFILE_KEYS_FIXED : key->kind;
+    const char *wanted = psprintf(types[sql_kind(info)], (size_t)info->key_size);
+    const char *given = psprintf(types[kind], key->size);
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("the filter has keys of the kind \"%s\", and the key is of another kind",
-                           sql_kind_name(info)),
-                    errhint("Cast the key to %s.", types[sql_kind(info)])));
+                    errmsg("the filter's keys are %s, and this key is %s", wanted, given),
+                    errhint("Pass the key as %s.", wanted)));
 }
 
 /* --------------------------------------------------------------------------------------- files */
@@ -99,24 +104,38 @@ static int file_refresh(struct file *file)
     return fd >= 0 ? sql_open_fd(&file->filter, fd, &file->status) : errno;
 }
 
-/* Returns the open file of a name. It looks at the path once for each statement of the client, so
- * all rows of a statement get the same file. */
-static const struct sql_filter *filter_of_name(const text *name)
+static void text_key(struct sql_key *key, Datum value)
+{
+    const text *string = DatumGetTextPP(value);
+    const char *bytes = VARDATA_ANY(string);
+    const int size = (int)VARSIZE_ANY_EXHDR(string);
+    key->kind = BLOOMFILE_KEYS_TEXT;
+    key->data = pg_server_to_any(bytes, size, PG_UTF8);
+    key->size = key->data == bytes ? (size_t)size : strlen(key->data);
+}
+
+/* Returns the open file of a name, in UTF-8. It looks at the path once for each message of the
+ * client and each transaction in it, so all rows of a statement get the same file. */
+static const struct sql_filter *filter_of_name(Datum value)
 {
     char path[MAXPGPATH];
-    const int size = (int)VARSIZE_ANY_EXHDR(name);
+    struct sql_key name;
+    const TimestampTz now =
+        Max(GetCurrentStatementStartTimestamp(), GetCurrentTransactionStartTimestamp());
+    text_key(&name, value);
     if (!directory || directory[0] != '/')
         ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                         errmsg("bloomfile.directory is not set to an absolute path")));
-    if (!sql_name_is_safe(VARDATA_ANY(name), (size_t)size) ||
-        snprintf(path, sizeof path, "%s/%.*s", directory, size, VARDATA_ANY(name)) >= MAXPGPATH)
+    if (!sql_name_is_safe(name.data, name.size) ||
+        snprintf(path, sizeof path, "%s/%.*s", directory, (int)name.size,
+                 (const char *)name.data) >= MAXPGPATH)
         ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
                         errmsg("not the name of a file in bloomfile.directory"),
                         errhint("It is empty, too long, has a slash or begins with a dot.")));
     struct file *file = file_of_path(path);
-    if (!file->filter.handle || file->checked != GetCurrentStatementStartTimestamp()) {
-        check(strrchr(path, '/') + 1, file_refresh(file));
-        file->checked = GetCurrentStatementStartTimestamp();
+    if (!file->filter.handle || file->checked != now) {
+        check(text_to_cstring(DatumGetTextPP(value)), file_refresh(file));
+        file->checked = now;
     }
     return &file->filter;
 }
@@ -208,16 +227,6 @@ static const struct sql_filter *filter_of_image(FunctionCallInfo fcinfo)
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-static void text_key(struct sql_key *key, Datum value)
-{
-    const text *string = DatumGetTextPP(value);
-    const char *bytes = VARDATA_ANY(string);
-    const int size = (int)VARSIZE_ANY_EXHDR(string);
-    key->kind = BLOOMFILE_KEYS_TEXT;
-    key->data = pg_server_to_any(bytes, size, PG_UTF8);
-    key->size = key->data == bytes ? (size_t)size : strlen(key->data);
-}
-
 static void bytea_key(struct sql_key *key, Datum value)
 {
     const bytea *bytes = DatumGetByteaPP(value);
@@ -244,10 +253,10 @@ static Datum contains(FunctionCallInfo fcinfo, bool in_file, key_function *key_o
         ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the filter is NULL")));
     key_of(&key, PG_GETARG_DATUM(1));
     const struct sql_filter *f =
-        in_file ? filter_of_name(PG_GETARG_TEXT_PP(0)) : filter_of_image(fcinfo);
+        in_file ? filter_of_name(PG_GETARG_DATUM(0)) : filter_of_image(fcinfo);
     const int error = sql_contains(f, &key, &maybe);
     if (error == BLOOMFILE_EKEYKIND)
-        raise_kind(&f->info);
+        raise_kind(&f->info, &key);
     check(in_file ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : IN_BYTEA, error);
     PG_RETURN_BOOL(maybe);
 }
@@ -275,7 +284,18 @@ static Datum info(const struct sql_filter *f)
 }
 
 FUNCTION(bloom_info, info(filter_of_image(fcinfo)))
-FUNCTION(bloom_file_info, info(filter_of_name(PG_GETARG_TEXT_PP(0))))
+FUNCTION(bloom_file_info, info(filter_of_name(PG_GETARG_DATUM(0))))
+
+/* Takes the place of bloom_contains() and bloom_build() for keys of type character, which the
+ * implicit cast to text would change. */
+static Datum refuse_character(void)
+{
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a key of type character(n) is refused"),
+             errhint("Cast it to text, which removes its trailing blanks. COPY keeps them.")));
+}
+
+FUNCTION(bloom_refuse_character, refuse_character())
 
 /* ------------------------------------------------------------------------------------- building */
 

@@ -93,6 +93,18 @@ class Sessions(unittest.TestCase):
         export(self.admin, "turn.bloom", integers(1, 1000))
         self.assertEqual(session.sql(both), "t|f")
 
+    def test_a_transaction_of_a_procedure_sees_a_replaced_file(self):
+        export(self.admin, "turn.bloom", integers(1, 1000))
+        export(self.admin, "next.bloom", integers(5001, 6000))
+        session = self.session()
+        session.sql(f"""CREATE PROCEDURE watch() LANGUAGE plpgsql AS $$ BEGIN
+            RAISE NOTICE '%', bloom_contains('turn.bloom', 5005);
+            COPY (SELECT 1 WHERE false) TO PROGRAM 'mv {FOLDER}/next.bloom {FOLDER}/turn.bloom';
+            RAISE NOTICE '%', bloom_contains('turn.bloom', 5005);
+            COMMIT;
+            RAISE NOTICE '%', bloom_contains('turn.bloom', 5005); END $$""")
+        self.assertEqual(re.findall("NOTICE: +(.)", session.sql("CALL watch()")), ["f", "f", "t"])
+
     def test_a_statement_keeps_its_file(self):
         export(self.admin, "turn.bloom", integers(1, 1000))
         session = self.session()
@@ -115,7 +127,8 @@ class Sessions(unittest.TestCase):
     def test_links_and_pipes_are_refused(self):
         session = self.session()
         os.symlink("/etc/passwd", FOLDER / "link")
-        self.assertIn("ELOOP", session.sql("SELECT bloom_contains('link', 7)"))
+        self.assertRegex(session.sql("SELECT bloom_contains('link', 7)"), "link: symbolic links are refused\n.*ELOOP")
+        self.assertEqual(session.sql("\\echo :SQLSTATE"), "42501;")
         os.symlink("big.bloom", FOLDER / "inner")
         self.assertIn("ELOOP", session.sql("SELECT bloom_contains('inner', 7)"))
         os.mkfifo(FOLDER / "pipe")
@@ -204,6 +217,8 @@ class Sessions(unittest.TestCase):
         latin = self.session(PGDATABASE="latin", PGCLIENTENCODING="UTF8")
         latin.sql("CREATE EXTENSION bloomfile")
         self.assertEqual(latin.sql("SELECT bloom_contains('text.bloom', 'Plüm'), bloom_contains('text.bloom', 'Plum')"), "t|f")
+        export(self.admin, "é.bloom", "SELECT bloom_build(k) FROM (VALUES ('Plüm')) v(k)")
+        self.assertEqual(latin.sql("SELECT bloom_contains('é.bloom', 'Plüm'), bloom_info('é.bloom') -> 'n'"), "t|1")
         self.assertEqual(latin.sql("SELECT bloom_contains(bloom_build(k), convert_to('Plüm', 'UTF8')) FROM (VALUES ('Plüm')) v(k)"), "t")
 
     def test_readme_commands_print_the_shown_output(self):

@@ -98,7 +98,25 @@ static inline bool sql_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+/* Describes an error. ELOOP is a link that SQL_OPEN_FLAGS refuse. */
+static inline const char *sql_strerror(int error)
+{
+    if (error == ELOOP)
+        return "symbolic links are refused";
+    return error == BLOOMFILE_EEMPTY ? "it is empty" : bloomfile_strerror(error);
+}
+
 /* ----------------------------------------------------------------------------------- looking up */
+
+/* Returns an error if a key does not fit a filter. Byte strings do not fit integers, because no
+ * function of SQL makes the bytes of an integer key. */
+static inline int sql_check_key(const struct sql_filter *f, const struct sql_key *key)
+{
+    const bool is_sized = key->kind == BLOOMFILE_KEYS_BYTES;
+    const int error = bloomfile_check_keys(&f->info, key->kind, is_sized ? key->size : 0);
+    const bool is_refused = is_sized && f->info.key_kind == BLOOMFILE_KEYS_INTEGERS;
+    return error == 0 && is_refused ? BLOOMFILE_EKEYKIND : error;
+}
 
 /* Looks up a key in a filter of lower-case text. */
 static inline int sql_contains_lower(const struct sql_filter *f, const struct sql_key *key,
@@ -121,8 +139,7 @@ static inline int sql_contains_lower(const struct sql_filter *f, const struct sq
  * error, so damage that made the answer "maybe" is an error. */
 static inline int sql_contains(const struct sql_filter *f, const struct sql_key *key, bool *maybe)
 {
-    const bool is_sized = key->kind == BLOOMFILE_KEYS_BYTES;
-    int error = bloomfile_check_keys(&f->info, key->kind, is_sized ? key->size : 0);
+    int error = sql_check_key(f, key);
     if (error == 0 && f->info.key_kind == BLOOMFILE_KEYS_LOWER)
         error = sql_contains_lower(f, key, maybe);
     else if (error == 0)

@@ -3,8 +3,8 @@
  * Loadable extension of SQLite: bloom_contains(), bloom_build(), bloom_info() and bloom_file().
  *
  * Only bloom_file() opens files. It is SQLITE_DIRECTONLY, so views and triggers of a hostile
- * database cannot call it. Its result is a pointer, which SQL cannot forge or store. The
- * other functions see their arguments only.
+ * database cannot call it, but its CHECK constraints can. Its result is a pointer, which SQL cannot
+ * forge or store. The other functions see their arguments only.
  */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
@@ -43,22 +43,26 @@ static void report(sqlite3_context *context, const char *subject, int error)
     }
     const bool invalid = error == BLOOMFILE_EVALUE;
     char *text =
-        sqlite3_mprintf("%s: %s%s%s (%s)", subject, bloomfile_strerror(error), invalid ? ": " : "",
+        sqlite3_mprintf("%s: %s%s%s (%s)", subject, sql_strerror(error), invalid ? ": " : "",
                         invalid ? bloomfile_invalid() : "", bloomfile_errname(error));
     sqlite3_result_error(context, text ? text : subject, -1);
     sqlite3_free(text);
 }
 
-/* Reports a key of another kind than the filter's, and names the cast. */
+/* Reports a key of another kind than the filter's. It names no cast, because a cast of SQLite can
+ * silently make another key. */
 static void report_kind(sqlite3_context *context, const struct sql_filter *f, sqlite3_value *key)
 {
-    static const char *const types[] = { "any type", "TEXT", "TEXT", "INTEGER", "BLOB", "BLOB" };
-    static const char *const values[] = { "", "an integer", "a real number", "text", "a blob", "" };
-    char *text =
-        sqlite3_mprintf("bloom_contains: the filter has keys of the kind %s %u, and the "
-                        "key is %s of %d bytes: CAST(key AS %s) (BLOOMFILE_EKEYKIND)",
-                        sql_kind_name(&f->info), f->info.key_size, values[sqlite3_value_type(key)],
-                        sqlite3_value_bytes(key), types[sql_kind(&f->info)]);
+    static const char *const kinds[] = { "",     "text", "text", "integers", "blobs of %u bytes",
+                                         "blobs" };
+    static const char *const types[] = { "", "an integer", "", "text", "a blob of %d bytes", "" };
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, "bloom_contains: the filter's keys are ");
+    sqlite3_str_appendf(out, kinds[sql_kind(&f->info)], f->info.key_size);
+    sqlite3_str_appendall(out, ", and this key is ");
+    sqlite3_str_appendf(out, types[sqlite3_value_type(key)], sqlite3_value_bytes(key));
+    sqlite3_str_appendall(out, " (BLOOMFILE_EKEYKIND)");
+    char *text = sqlite3_str_finish(out);
     sqlite3_result_error(context, text ? text : "bloom_contains", -1);
     sqlite3_free(text);
 }
@@ -169,8 +173,8 @@ static struct shared *file_of_name(sqlite3_context *context, sqlite3_value *valu
     return error == 0 ? file : NULL;
 }
 
-/* bloom_file(name). A constant name is looked for once for each run of the statement, so all rows
- * get the same file. */
+/* bloom_file(name). Each call with a constant name looks for it once in each run of the statement,
+ * so all rows of the call get the same file. */
 static void bloom_file(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
@@ -218,7 +222,7 @@ static struct shared *filter_of(sqlite3_context *context, sqlite3_value *value)
     if (file || (kept && kept != &seen))
         return shared_use(file ? file : kept);
     if (sqlite3_value_type(value) != SQLITE_BLOB) {
-        sqlite3_result_error(context, "not a filter: it must be a blob or bloom_file(name)", -1);
+        sqlite3_result_error(context, "not a filter or NULL: pass a blob or bloom_file(name)", -1);
         return NULL;
     }
     struct shared *image = image_open(context, value, kept ? BLOOMFILE_OPEN_COPY : 0);
@@ -246,8 +250,8 @@ static void key_of(struct sql_key *key, sqlite3_value *value)
 static void report_real(sqlite3_context *context)
 {
     sqlite3_result_error(context,
-                         "keys are text, blobs or integers, and this key is a real number: "
-                         "CAST(key AS INTEGER) or CAST(key AS TEXT) (BLOOMFILE_EKEYKIND)",
+                         "keys are text, blobs or integers, and this key is a real number "
+                         "(BLOOMFILE_EKEYKIND)",
                          -1);
 }
 
@@ -295,13 +299,24 @@ static void bloom_info(sqlite3_context *context, int count, sqlite3_value **valu
 
 /* ------------------------------------------------------------------------------------ building */
 
-/* Takes the rate and the layout of the first row. Returns false after it reported an error. */
+/* Returns the rate, or 0 if the value is not a number. */
+static double rate_of(sqlite3_value *value)
+{
+    const int type = sqlite3_value_numeric_type(value);
+    if (type == SQLITE_NULL)
+        return 0.01;
+    return type == SQLITE_TEXT || type == SQLITE_BLOB ? 0 : sqlite3_value_double(value);
+}
+
+/* Takes the rate and the layout of the first row, where NULL is the default. Returns false after it
+ * reported an error. */
 static bool build_options(sqlite3_context *context, struct sql_build *build, int count,
                           sqlite3_value **values)
 {
-    const char *name = count > 2 ? (const char *)sqlite3_value_text(values[2]) : "blocked";
-    build->fpr = count > 1 ? sqlite3_value_double(values[1]) : 0.01;
-    build->layout = name ? sql_layout(name, strlen(name)) : 0;
+    const char *name = count > 2 ? (const char *)sqlite3_value_text(values[2]) : NULL;
+    build->fpr = count > 1 ? rate_of(values[1]) : 0.01;
+    build->layout =
+        name ? sql_layout(name, (size_t)sqlite3_value_bytes(values[2])) : BLOOMFILE_LAYOUT_BLOCKED;
     if (!sql_build_is_possible(build))
         sqlite3_result_error(context, "bloom_build: " SQL_BAD_OPTIONS, -1);
     return sql_build_is_possible(build);

@@ -40,10 +40,17 @@ class Driver:
             image = file.read()
         info = json.loads(self.one("SELECT bloom_info(?)", image))
         self.image, self.sticky = image, None
+        self.integers = info["key_kind"] == "integers"
         layers = info["layers"] or [info]
         n, m, k = (",".join(str(layer[field]) for layer in layers) for field in "nmk")
         kind = info["key_kind"] + (f" {info['key_size']}" if info["key_kind"] == "fixed" else "")
         return f"{info['layout']}\t{n}\t{m}\t{k}\t{int(info['seed'], 16)}\t{FORMS[info['header_size']]}\t{kind}"
+
+    def keys(self, path):
+        """Returns the lines of a file; as integers if these are the filter's keys and the lines have eight bytes."""
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")[:-1]
+        return [int.from_bytes(line, "little", signed=True) if self.integers and len(line) == 8 else line for line in lines]
 
     def contains(self, key):
         """Looks up a key. An error that the C library has as "maybe" and a sticky error is also an error here."""
@@ -56,14 +63,12 @@ class Driver:
             return 1
 
     def lookup(self, path):
-        with open(path, "rb") as file:
-            keys = file.read().split(b"\n")[:-1]
+        keys = self.keys(path)
         return f"{sum(map(self.contains, keys))}\t{len(keys)}"
 
     def batch(self, path):
         """Looks up all keys in one statement; damage ends it, so the keys are then looked up one by one."""
-        with open(path, "rb") as file:
-            keys = [(key,) for key in file.read().split(b"\n")[:-1]]
+        keys = [(key,) for key in self.keys(path)]
         self.db.execute("CREATE TEMP TABLE IF NOT EXISTS keys (key)")
         self.db.execute("DELETE FROM keys")
         self.db.executemany("INSERT INTO keys VALUES (?)", keys)

@@ -1,4 +1,5 @@
 -- Filters in files. The folder is the data directory, because the server can write there.
+SET bloomfile.directory = '';
 SELECT bloom_contains('bloomfile_regress.bloom', 7);
 SELECT set_config('bloomfile.directory', current_setting('data_directory'), false) <> '' AS set;
 \set file 'current_setting(''data_directory'') || ''/bloomfile_regress.bloom'''

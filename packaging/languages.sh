@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Sourced by scripts/release: one archive for each language but Python, and the page.
 
-# packed NAME FOLDER...: packs the licence and folders as NAME.tar.gz.
+# packed NAME FOLDER...: packs the licence and folders as NAME.tar.gz. Links to other pages become those of the project.
 packed() {
     name=$1
     shift
     mkdir "$place/$name"
     (cd "$tree" && cp --parents -r LICENSE "$@" "$place/$name")
+    find "$place/$name" -name README.md -exec sed -i 's,](\.\./\.\./,](https://github.com/bloomfile/bloomfile/blob/main/,g' {} +
     archive "$name"
 }
 

@@ -20,7 +20,7 @@ export interface RemoteOptions extends OpenOptions {
 
 export interface URLOptions extends RemoteOptions {
   /** Headers of every request. */
-  headers?: HeadersInit;
+  headers?: Record<string, string> | [string, string][] | Headers;
   /** Milliseconds until a request fails. Default 30000; Infinity: never. */
   timeout?: number;
   /** In place of the global fetch. */
@@ -99,7 +99,7 @@ export interface Examination {
   error: BloomfileError | null;
   /** The actual rate of all layers together. */
   rate: number;
-  /** Whether the filter keeps its target rate, as bfinspect words it. */
+  /** Whether the filter keeps its target rate, in the words of bfinspect. Next to a limit the two may differ. */
   verdict: "healthy" | "damaged" | "empty" | "over capacity" | "too many keys" | "rate above target";
   layers: LayerExamination[];
 }
@@ -198,11 +198,17 @@ export class RemoteFilter extends Opened {
   verify(): Promise<void>;
 }
 
-/** Opens a filter in memory. The bytes must not change from then on. */
+/** Opens a filter in memory. The bytes must not change from then on. A resizable ArrayBuffer is a TypeError. */
 export function open(data: ArrayBuffer | ArrayBufferView, options?: OpenOptions): Filter;
-/** Opens a File or Blob. Only the header is read. */
-export function openBlob(blob: Blob, options?: RemoteOptions): Promise<RemoteFilter>;
-/** Opens a URL by HTTP range requests. Only the header is read. */
+/** The part of a Blob that openBlob uses. */
+export interface BlobLike {
+  readonly size: number;
+  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
+}
+
+/** Opens a File or Blob. Only the header is read (of a sealed series, the header of each layer). */
+export function openBlob(blob: BlobLike, options?: RemoteOptions): Promise<RemoteFilter>;
+/** Opens a URL by HTTP range requests. Only the header is read (of a sealed series, the header of each layer). */
 export function openURL(url: string | URL, options?: URLOptions): Promise<RemoteFilter>;
 
 export interface Size {

@@ -26,17 +26,20 @@ export interface BuildOptions extends FormOptions {
   keyKind?: "unknown" | "text" | "lower" | "integers" | "bytes";
 }
 
-/** Builds a sealed filter of keys, all of one type, and returns its bytes. At most 256 MiB. */
-export function build(keys: Iterable<Key>, options?: BuildOptions): Uint8Array;
+/** A Uint8Array of an ArrayBuffer; before TypeScript 5.7 a plain Uint8Array. */
+export type Bytes = ReturnType<Uint8Array["slice"]>;
+
+/** Builds a sealed filter of keys, all of one type, and returns its bytes. At most 256 MiB; all keys are held in an array. */
+export function build(keys: Iterable<Key>, options?: BuildOptions): Bytes;
 
 /** Folds a filter: the same keys in a filter smaller by the factor, at a higher rate. Factor 1 copies. */
-export function fold(filter: Filter, factor: number, options?: FormOptions): Uint8Array;
+export function fold(filter: Filter, factor: number, options?: FormOptions): Bytes;
 
 /** A filter of the keys of all filters. Their layout, k, seed and hash are equal; their m may differ. */
-export function union(filters: Filter[], options?: FormOptions): Uint8Array;
+export function union(filters: Filter[], options?: FormOptions): Bytes;
 
 /** A filter of the keys that all filters have, with more false positives than a build of these keys. */
-export function intersection(filters: Filter[], options?: FormOptions): Uint8Array;
+export function intersection(filters: Filter[], options?: FormOptions): Bytes;
 
 /** Joins all slices of a filter, in any order, to the whole. */
-export function join(filters: Filter[], options?: FormOptions): Uint8Array;
+export function join(filters: Filter[], options?: FormOptions): Bytes;

@@ -7,6 +7,7 @@ import { build, fold, intersection, join, union } from "bloomfile/build";
 
 const keys: Key[] = ["text", new Uint8Array(8), 7, 7n];
 const bytes: Uint8Array = build(["a", "b"], { layout: "ribbon", m: 512, seed: 1n, form: "embedded", keyKind: "text" });
+const blob = new Blob([build(["a"])]);
 const filter: Filter = open(bytes.buffer as ArrayBuffer, { keys: "plain" });
 const answer: boolean = filter.has(keys[0]);
 const answers: boolean[] = filter.hasDigests([1n]);
@@ -21,6 +22,8 @@ const bits: number = size({ n: 1000, fpr: 0.01 }).bitsPerKey + rate({ n: 1, m: 5
 export async function remote(file: File): Promise<boolean> {
   const opened: RemoteFilter = await openBlob(file, { cache: 10 });
   const far = await openURL("https://example.org/a.bloom", { headers: { Authorization: "x" }, timeout: 1000, applications: true });
+  await openURL(new URL("https://example.org/a.bloom"), { headers: new Headers({ Authorization: "x" }) });
+  await openBlob({ size: 0, slice: () => ({ arrayBuffer: async () => new ArrayBuffer(0) }) });
   far.nameHash(0x80000000, 1n);
   await opened.examine({ progress: (done) => console.log(done) });
   if (far.error instanceof BloomfileError) console.log(far.error.code, far.error.page);
@@ -33,4 +36,4 @@ export async function remote(file: File): Promise<boolean> {
 filter.has(null);
 // @ts-expect-error: no sizes for ribbon
 size({ layout: "ribbon" });
-console.log(exact, answer, answers, range, found.verdict, plan, made, bits);
+console.log(exact, answer, answers, range, found.verdict, plan, made, bits, blob);

@@ -361,7 +361,9 @@ function loadBytes(bytes) {
 }
 
 function loadInteger(key) {
-  if (typeof key === "number" && !Number.isSafeInteger(key)) throw new TypeError(`${key} is not an integer up to 2^53`);
+  if (typeof key === "number" && !Number.isSafeInteger(key)) {
+    throw new TypeError(`${key} is not an integer of at most 2^53 - 1: pass a larger integer as a bigint`);
+  }
   if (typeof key === "bigint" && (key >= 1n << 64n || key < -(1n << 63n))) throw new RangeError(`${key} has over 64 bits`);
   words.setBigUint64(0, BigInt.asUintN(64, BigInt(key)), true);
   return 8;
@@ -375,10 +377,21 @@ function splitDigest(digest) {
   return [h | 0, lowOf(digest)];
 }
 
-/** Converts each key of a list. A string or a Uint8Array is one key: its characters or bytes would be looked up. */
+/** The type of an object, also of another realm (a frame, node:vm), where instanceof fails. */
+const typeOf = (value) => Object.prototype.toString.call(value).slice(8, -1);
+const isBytes = (value) => value instanceof Uint8Array || (ArrayBuffer.isView(value) && typeOf(value) === "Uint8Array");
+const NOT_A_KEY = "a key is a string, a Uint8Array, an integer or a bigint (wrap an ArrayBuffer: new Uint8Array(buffer))";
+
+/**
+ * Converts each key of a list. A string or bytes are one key: their characters or numbers would be looked up. Array.from
+ * takes anything else that is not iterable for an empty list.
+ */
 function mapKeys(keys, convert) {
-  if (typeof keys === "string" || keys instanceof Uint8Array) throw new TypeError("one key, where a list of keys is needed");
-  return Array.from(keys, convert);
+  const one = /^(String|Uint8Array|Uint8ClampedArray)$/.test(typeOf(keys));
+  if (one) throw new TypeError("one key, where a list of keys is needed");
+  if (typeof keys?.[Symbol.iterator] === "function") return Array.from(keys, convert);
+  throw new TypeError(keys?.[Symbol.asyncIterator] ? "an async iterable: collect its keys in an array first"
+    : `a list of keys is an array or another iterable, not ${typeOf(keys)}`);
 }
 
 function lower(length) {
@@ -396,8 +409,10 @@ class KeyKind {
   }
 
   check(fits) {
+    if (fits && this.name !== "newer") return;
     check(this.name !== "newer", "EFEATURE", "a newer kind of keys");
-    check(fits, "EKEYKIND", `its keys are ${this.name}${this.size ? ` of ${this.size} bytes` : ""}`);
+    const type = ["", "strings", "strings", "numbers or bigints", `Uint8Arrays of ${this.size} bytes`, "Uint8Arrays"][this.number];
+    throw new BloomfileError("EKEYKIND", { detail: `its keys are ${this.name}: use ${type}` });
   }
 
   /** Copies a key to `input`, checks that it fits, and returns its length. */
@@ -405,15 +420,15 @@ class KeyKind {
     const kind = this.number;
     let length;
     if (typeof key === "string") {
-      this.check(kind !== 3 && kind !== 4);
+      this.check(kind < 3);
       length = loadText(key);
     } else if (typeof key === "number" || typeof key === "bigint") {
       this.check(kind === 0 || kind === 3);
       return loadInteger(key);
-    } else if (key instanceof Uint8Array) {
+    } else if (isBytes(key)) {
       this.check(kind === 3 ? key.length === 8 : kind !== 4 || key.length === this.size);
       length = loadBytes(key);
-    } else throw new TypeError("a key is a string, a Uint8Array, an integer or a bigint");
+    } else throw new TypeError(NOT_A_KEY);
     if (kind === 2) lower(length);
     return length;
   }
@@ -423,9 +438,9 @@ class KeyKind {
 const PLAIN = {
   load(key) {
     if (typeof key === "string") return loadText(key);
-    if (key instanceof Uint8Array) return loadBytes(key);
+    if (isBytes(key)) return loadBytes(key);
     if (typeof key === "number" || typeof key === "bigint") return loadInteger(key);
-    throw new TypeError("a key is a string, a Uint8Array, an integer or a bigint");
+    throw new TypeError(NOT_A_KEY);
   },
 };
 
@@ -518,7 +533,10 @@ const same = (a, b) => a.length === b.length && a.every((x, i) => x === b[i]);
 function readStart(head, size) {
   check(size >= 1, "EEMPTY");
   const start = head.subarray(0, Math.min(size, 8));
-  if (!start.every((b, i) => b === MAGIC[i])) throw new BloomfileError(isTextMode(head) ? "ETEXTMODE" : "EMAGIC");
+  if (!start.every((b, i) => b === MAGIC[i])) {
+    const detail = hex(start) === "bf444c540d0a1a0a" ? "a patch: apply it with bfdelta --apply" : "";
+    throw isTextMode(head) ? new BloomfileError("ETEXTMODE") : new BloomfileError("EMAGIC", { detail });
+  }
   check(size >= 16, "ETRUNCATED");
   const H = new Fields(head).u32(12);
   check(H === 512 || H === 4096, "EFORM");
@@ -1001,7 +1019,7 @@ export class Filter extends Opened {
   }
 
   hasDigests(digests) {
-    return Array.from(digests, (digest) => this.hasDigest(digest));
+    return mapKeys(digests, (digest) => this.hasDigest(digest));
   }
 
   wasRight(number, page) {
@@ -1178,16 +1196,17 @@ function finish(filter, scans) {
   });
   const rate = -Math.expm1(layers.reduce((sum, layer) => sum + Math.log1p(-layer.rate), 0));
   const deviation = Math.sqrt(scans.reduce((sum, scan) => sum + scan.variance(), 0));
-  return { error, layers, rate, verdict: error ? "damaged" : verdictOf(filter, rate, deviation) };
+  const estimate = layers.reduce((sum, layer) => sum + layer.keysEstimated, 0);
+  return { error, layers, rate, verdict: error ? "damaged" : verdictOf(filter, rate, deviation, estimate) };
 }
 
 /** Returns whether a filter keeps its target rate, in the words of bfinspect. */
-function verdictOf({ info, layers }, rate, deviation) {
-  const target = layers[0].series ? layers[0].series.seriesFpr : info.fpr;
-  if (info.n === 0 && info.ones === 0) return "empty";
-  if (target === 0) return rate < 0.5 ? "healthy" : "over capacity";
-  if (info.n > info.capacity) return rate > 1.1 * target ? "too many keys" : "healthy";
-  return rate > 1.1 * target + 4 * deviation ? "rate above target" : "healthy";
+function verdictOf({ info, layers: [{ series }] }, rate, deviation, estimate) {
+  const target = series ? series.seriesFpr : info.fpr;
+  const full = !series && (info.nEstimated ? Math.round(estimate) : info.n) > info.capacity;
+  if (target ? rate > 1.1 * target + (full ? 0 : 4 * deviation) : full) return full ? "too many keys" : "rate above target";
+  if (estimate === 0 && info.n === 0) return "empty";
+  return target === 0 && rate > 0.5 ? "over capacity" : "healthy";
 }
 
 // ---- Sources: where bytes come from ----
@@ -1240,7 +1259,9 @@ class HttpSource {
     });
     const answer = async () => {
       const headers = { ...this.headers, ...conditions, Range };
-      return this.#part(await this.fetcher(this.url, { headers, signal: abort.signal }), offset, length);
+      // A browser's cache may keep pages of a file that was replaced since, even after the URL is opened again.
+      const request = { headers, signal: abort.signal, cache: "no-cache" };
+      return this.#part(await this.fetcher(this.url, request), offset, length);
     };
     try {
       return await Promise.race([answer(), late]); // the caller's fetch() may ignore the signal
@@ -1423,7 +1444,7 @@ export class RemoteFilter extends Opened {
   }
 
   async hasDigests(digests) {
-    return this.#maybes(Array.from(digests, splitDigest), this.named(true));
+    return this.#maybes(mapKeys(digests, splitDigest), this.named(true));
   }
 
   async #scan(number, progress) {
@@ -1460,9 +1481,16 @@ function bytesOf(data) {
   throw new TypeError("open needs the bytes of a filter: an ArrayBuffer or a Uint8Array");
 }
 
+/** The bytes to look up. A buffer that shrinks and grows again has lost its bytes, and nothing would show it. */
+function fixedBytesOf(data) {
+  const bytes = bytesOf(data);
+  if (bytes.buffer.resizable) throw new TypeError("a resizable ArrayBuffer can lose its bytes: open a copy, such as its slice(0)");
+  return bytes;
+}
+
 /** Opens a filter in memory: an ArrayBuffer or a Uint8Array, which must not change from then on. */
 export function open(data, { applications = false, keys } = {}) {
-  const bytes = bytesOf(data);
+  const bytes = fixedBytesOf(data);
   const steps = readLayers(bytes.length, applications);
   let step = steps.next();
   while (!step.done) step = steps.next(bytes.subarray(step.value, step.value + PAGE));
@@ -1677,5 +1705,5 @@ export function foldPlan({ layout, n, m, k, slice, series }) {
 /** For build.js, which is a part of this package. Not for other callers: it may change. */
 export const internal = {
   BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf,
-  mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
+  isBytes, mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
 };

@@ -5,7 +5,7 @@ import { internal, open, size } from "./bloomfile.js";
 
 const {
   BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf,
-  mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
+  isBytes, mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
 } = internal;
 
 // ---- Sealing: an image from its fields and its body ----
@@ -46,6 +46,13 @@ function countOnes(body, counting) {
     if (counting) overflow += popcount(x & (x >>> 1) & (x >>> 2) & (x >>> 3) & 0x11111111);
   }
   return { ones, overflow };
+}
+
+/** The bytes, and zeros up to a multiple of 4. */
+function wholeWords(bytes) {
+  const words = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  words.set(bytes);
+  return words;
 }
 
 /** Bodies are limited, because their bits and counters are numbered with 32 bits here. */
@@ -179,7 +186,7 @@ function setter(body, counting) {
 }
 
 function kindOf(keys) {
-  const types = new Set(keys.map((key) => (key instanceof Uint8Array ? "bytes" : typeof key)));
+  const types = new Set(keys.map((key) => (isBytes(key) ? "bytes" : typeof key)));
   if (types.has("number") && types.has("bigint")) types.delete("bigint");
   if (types.size > 1) throw new TypeError("keys of one filter are all text, all integers, or all bytes");
   return { string: "text", number: "integers", bigint: "integers", bytes: "bytes" }[[...types][0]] || "unknown";
@@ -198,7 +205,7 @@ function digestsOf(keys, seed, loader) {
 
 function padded(bytes, length, name) {
   if (typeof bytes === "string") throw new TypeError(`the ${name} is an array of bytes`);
-  if (bytes.length > length) throw new RangeError(`the ${name} has over ${length} bytes`);
+  if (!(bytes.length <= length)) throw new RangeError(`the ${name} is not an array of at most ${length} bytes`);
   const result = new Uint8Array(length);
   result.set(bytes);
   return result;
@@ -210,9 +217,8 @@ function encode(text) {
 }
 
 function headerSizeOf(form) {
-  const size = { file: 4096, embedded: 512 }[form];
-  if (!size) throw new TypeError(`unknown form: ${form}`);
-  return size;
+  if (form !== "file" && form !== "embedded") throw new TypeError(`unknown form: ${form}`);
+  return form === "file" ? 4096 : 512;
 }
 
 /** Builds a sealed filter of keys and returns its bytes. */
@@ -351,15 +357,36 @@ function combine(into, body, layout, intersect) {
   for (let i = 0; i < into.length; i++) into[i] = intersect ? into[i] & body[i] : into[i] | body[i];
 }
 
-/** n of a result, and whether it is an estimate (operations.md 6). */
-function countOf(layers, intersect, image) {
+/** The fill that keys common to all bodies explain; chance sets the rest of the one bits of their intersection. */
+function commonFill(fills, both) {
+  let low = 0, high = both;
+  if (both >= 1) return 1;
+  for (let step = 0; step < 60; step++) {
+    const middle = (low + high) / 2;
+    const chance = fills.reduce((product, fill) => (product * Math.max(0, fill - middle)) / (1 - middle), 1);
+    if (middle + (1 - middle) * chance > both) high = middle;
+    else low = middle;
+  }
+  return low;
+}
+
+/** The number of keys that one bits (counters above 0) show, as bfmerge estimates it. */
+function keysOfOnes({ layout, k, m }, ones) {
+  const empty = -Math.log1p(-Math.min(ones, m - 1) / m);
+  const keys = layout === BLOCKED ? (empty / (1 - (1 - 1 / 512) ** k)) * (m / 512) : empty / -Math.log1p(-1 / m) / k;
+  return BigInt(Math.floor(keys + 0.5));
+}
+
+/** n of a result, and whether it is an estimate (operations.md 6). `fills` are those of the bodies, `ones` of the result. */
+function countOf(layers, intersect, { m, fills, ones }) {
   const counts = layers.map(({ record: r }) => ({ n: r.n, estimated: (r.flags & 1) === 1 }));
   if (counts.length === 1) return counts[0];
   const full = counts.filter(({ n, estimated }) => n > 0n || estimated);
   if (intersect && full.length < counts.length) return { n: 0n, estimated: true };
   if (!intersect && full.length === 1) return full[0];
   if (full.length === 0) return { n: 0n, estimated: false };
-  return { n: BigInt(Math.round(open(image, { applications: true }).examine().layers[0].keysEstimated)), estimated: true };
+  const shape = { layout: layers[0].layout, k: layers[0].k, m };
+  return { n: keysOfOnes(shape, intersect ? Math.floor(commonFill(fills, ones / m) * m) : ones), estimated: true };
 }
 
 function merge(filters, form, intersect) {
@@ -380,7 +407,9 @@ function merge(filters, form, intersect) {
     capacity: all.reduce((most, { capacity }) => (capacity > most ? capacity : most), 1n), fpr: Math.max(...all.map(({ fpr }) => fpr)),
     provenance: all.reduce((bits, { provenance }) => bits | (provenance & 7), intersect ? 1 : 2),
   };
-  const { n, estimated } = countOf(layers, intersect, seal(h, 0, false, null, body));
+  const onesOf = (bytes) => countOnes(wholeWords(bytes), layout === COUNTING).ones;
+  const fills = bodies.map((bytes) => onesOf(bytes.subarray(0, used)) / Number(m));
+  const { n, estimated } = countOf(layers, intersect, { m: Number(m), fills, ones: onesOf(body) });
   return seal(h, n, estimated, null, body);
 }
 

@@ -103,10 +103,20 @@ test("operations refuse damaged sources and wrong factors", () => {
   assert.throws(() => union([open(image), open(build(["a"], { m: 5120, k: 4 }))]), { code: "BLOOMFILE_EDIFFERENTHASHCOUNT" });
 });
 
+test("a union or an intersection estimates its keys as bfmerge does", () => {
+  const some = Array.from({ length: 5000 }, (_, i) => `key ${i}`), others = Array.from({ length: 5000 }, (_, i) => `key ${i + 4000}`);
+  for (const [layout, united, common] of [["blocked", 8980, 1009], ["classic", 9009, 989], ["counting", 9009]]) {
+    const filters = [some, others].map((keys) => open(build(keys, { layout, m: 76800, k: 5 })));
+    assert.equal(open(union(filters)).info.n, united, layout);
+    if (common) assert.equal(open(intersection(filters)).info.n, common, layout);
+  }
+});
+
 test("a form, tag or label that cannot be written is an error", () => {
-  for (const options of [{ form: "embeded" }, { tag: "00ff" }, { label: "\ud800" }]) {
+  for (const options of [{ form: "embeded" }, { form: "constructor" }, { tag: "00ff" }, { label: "\ud800" }]) {
     assert.throws(() => build(["a"], options), TypeError, JSON.stringify(options));
   }
+  assert.throws(() => build(["a"], { tag: 5 }), RangeError);
 });
 
 test("an operation on a filter that is not in memory throws one error", async () => {

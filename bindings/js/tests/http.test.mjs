@@ -248,9 +248,10 @@ test("damage on the server answers maybe for the keys of the page and is reporte
 test("requests send the caller's headers through the caller's fetch", async (t) => {
   const server = await serve(t, IMAGE, (request, response) => request.headers.authorization !== "x" && response.writeHead(401).end());
   const calls = [];
-  const counting = (...args) => calls.push(args[0]) && fetch(...args);
+  const counting = (...args) => calls.push(args) && fetch(...args);
   const filter = await openURL(server.url, { headers: { Authorization: "x" }, fetch: counting });
   assert.equal(await filter.has("key 1"), true);
   assert.equal(calls.length, 3);
+  assert.ok(calls.every(([, { cache }]) => cache === "no-cache"), "a browser's cache may have pages of a file that was replaced");
   await openURL(server.url, { headers: new Headers({ Authorization: "x" }) });
 });

@@ -3,6 +3,7 @@
 
 import test from "node:test";
 import assert from "node:assert/strict";
+import { runInNewContext } from "node:vm";
 import { foldPlan, open, openBlob, rate, size } from "../bloomfile.js";
 import { build, fold } from "../build.js";
 import { GOLDEN, linesOf, readFile } from "./suite.mjs";
@@ -13,16 +14,18 @@ const bytes = (length) => new Uint8Array(length);
 test("keys of another kind are an error", () => {
   const fits = {
     "key-kind-text": ["a", bytes(3)], "key-kind-lower": ["A", bytes(3)], "key-kind-integers": [7, 7n, bytes(8)],
-    "key-kind-bytes": ["a", bytes(3)], "key-kind-fixed-1": [bytes(1)], "key-kind-unknown-said": ["a", 1, 1n, bytes(5)],
+    "key-kind-bytes": [bytes(3)], "key-kind-fixed-1": [bytes(1)], "key-kind-unknown-said": ["a", 1, 1n, bytes(5)],
   };
   const wrong = {
-    "key-kind-text": [1, 1n], "key-kind-lower": [1], "key-kind-integers": ["7", bytes(4)], "key-kind-bytes": [1],
+    "key-kind-text": [1, 1n], "key-kind-lower": [1], "key-kind-integers": ["7", bytes(4)], "key-kind-bytes": [1, "a"],
     "key-kind-fixed-1": ["a", 1, bytes(2)],
   };
   for (const [name, keys] of Object.entries(fits)) for (const key of keys) assert.equal(typeof golden(name).has(key), "boolean");
   for (const [name, keys] of Object.entries(wrong)) {
     for (const key of keys) assert.throws(() => golden(name).has(key), { code: "BLOOMFILE_EKEYKIND" }, `${name} ${key}`);
   }
+  assert.throws(() => build(["00ff"], { keyKind: "bytes" }), { code: "BLOOMFILE_EKEYKIND" });
+  assert.throws(() => golden("key-kind-integers").has("7"), /integers: use numbers or bigints/);
 });
 
 test("a filter with an unknown kind of keys accepts only plain keys", () => {
@@ -41,6 +44,8 @@ test("integers are found by number and by bigint", () => {
 
 test("a value that cannot be a key is a TypeError or RangeError", () => {
   const filter = open(build(["a"], { keyKind: "unknown" }));
+  assert.throws(() => filter.has(2 ** 53), /bigint/);
+  assert.throws(() => filter.has(new ArrayBuffer(20)), /new Uint8Array\(buffer\)/);
   for (const key of [0.5, NaN, 2 ** 53, null, undefined, {}, [1], "\ud800", "a\udfff"]) assert.throws(() => filter.has(key), TypeError);
   for (const key of [1n << 64n, -(1n << 63n) - 1n]) assert.throws(() => filter.has(key), RangeError);
   const gone = new TextEncoder().encode("a");
@@ -56,11 +61,29 @@ test("a digest of over 64 bits and a key in place of a list are errors", async (
   }
   assert.equal(filter.hasDigest(-1n), filter.hasDigest((1n << 64n) - 1n));
   assert.throws(() => filter.hasDigest(1), TypeError);
-  for (const key of ["ab", bytes(2)]) {
-    assert.throws(() => filter.hasAll(key), TypeError);
-    await assert.rejects(remote.hasAll(key), TypeError);
-    assert.throws(() => build(key), TypeError);
+  const foreign = (code) => runInNewContext(code); // of another realm, as a frame is
+  const single = ["ab", new String("ab"), bytes(2), Buffer.from("ab"), foreign("new Uint8Array(2)"), foreign("new String('ab')")];
+  async function* rows() {
+    yield "a";
   }
+  for (const keys of [...single, Promise.resolve(["a"]), rows(), new Blob(["a"]).stream(), bytes(2).buffer, { a: 1 }, 5, 5n, null, undefined]) {
+    for (const look of ["hasAll", "hasDigests"]) {
+      assert.throws(() => filter[look](keys), TypeError);
+      await assert.rejects(remote[look](keys), TypeError);
+    }
+    assert.throws(() => build(keys), TypeError);
+  }
+  assert.equal(open(build(new Set(["a", "b"]))).info.n, 2);
+});
+
+test("bytes of another realm are a key", () => {
+  const key = runInNewContext("Uint8Array.of(97)");
+  for (const keys of [undefined, "plain"]) assert.ok(open(build(["a"]), { keys }).has(key));
+  assert.equal(open(build([key])).info.keyKind, "bytes");
+});
+
+test("a patch is refused with the tool that applies it", () => {
+  assert.throws(() => open(Uint8Array.from([0xbf, 0x44, 0x4c, 0x54, 0x0d, 0x0a, 0x1a, 0x0a, 1])), /bfdelta --apply/);
 });
 
 test("a source that is not bytes is a TypeError and not an empty file", () => {
@@ -114,10 +137,11 @@ test("examine compares the count of ones with the header and judges the rate", (
   assert.equal(found.verdict, "healthy");
   assert.equal(found.layers[0].ones, filter.info.ones);
   assert.ok(Math.abs(found.layers[0].keysEstimated / 5000 - 1) < 0.02);
-  assert.equal(open(build([], {})).examine().verdict, "empty");
+  for (const options of [{}, { layout: "ribbon", m: 512 }]) assert.equal(open(build([], options)).examine().verdict, "empty");
   assert.equal(open(build(["a"], { m: 1, k: 1, layout: "classic" })).examine().verdict, "over capacity");
   const many = build(Array.from({ length: 5000 }, (_, i) => i), { capacity: 500, fpr: 0.01 });
   assert.equal(open(many).examine().verdict, "too many keys");
+  assert.equal(open(build(["a", "b"], { capacity: 1, m: 51200 })).examine().verdict, "too many keys", "without a target rate");
 });
 
 test("every factor of a fold plan folds", () => {

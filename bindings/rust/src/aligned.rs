@@ -1,39 +1,74 @@
 // SPDX-License-Identifier: MIT
-//! Bytes in memory that begin at the start of a cache line, as in a mapped file.
+//! Memory of zeros, and bytes that begin at the start of a cache line, as in a mapped file.
 //!
 //! Blocks of 64 bytes would otherwise lie in two lines each, and a lookup would wait for both.
 
-#![allow(unsafe_code)] // Lines as bytes.
+#![allow(unsafe_code)] // Lines as bytes, and memory of zeros as values.
 
+use crate::error::{Error, Result};
+use alloc::alloc::{alloc_zeroed, Layout};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, AtomicUsize};
 
 const LINE: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
 
-#[derive(Debug)]
+/// Types of which bytes of zeros are a value.
+///
+/// # Safety
+///
+/// They are, and the size of the type is not 0.
+pub(crate) unsafe trait Zero {}
+
+// SAFETY: integers and arrays of them.
+unsafe impl Zero for Line {}
+// SAFETY: as above.
+unsafe impl Zero for AtomicU32 {}
+// SAFETY: as above.
+unsafe impl Zero for AtomicUsize {}
+
+/// Allocates `count` zeros. Systems clear much memory only when it is used, so this takes little
+/// time for every count.
+pub(crate) fn zeros<T: Zero>(count: usize) -> Result<Box<[T]>> {
+    let layout = Layout::array::<T>(count).map_err(|_| Error::Memory)?;
+    if count == 0 {
+        return Ok(Box::new([]));
+    }
+    // SAFETY: neither the type nor the count is 0.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if start.is_null() {
+        return Err(Error::Memory);
+    }
+    // SAFETY: the memory is for so many values of this type, and they are zeros.
+    Ok(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(start, count)) })
+}
+
+/// Reserves memory for more elements, which a push would abort without.
+#[cfg(feature = "std")]
+pub(crate) fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
+    vector.try_reserve(more).map_err(|_| Error::Memory)
+}
+
 pub(crate) struct Aligned {
+    /// Not a box, because moving that would invalidate pointers into it.
     lines: Vec<Line>,
     size: usize,
 }
 
 impl Aligned {
-    /// Allocates `size` zero bytes. Returns `None` if memory runs out.
-    pub(crate) fn zeros(size: usize) -> Option<Self> {
-        let count = size.div_ceil(LINE);
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(count).ok()?;
-        lines.resize(count, Line([0; LINE]));
-        Some(Aligned { lines, size })
+    /// Allocates `size` zero bytes.
+    pub(crate) fn zeros(size: usize) -> Result<Self> {
+        Ok(Aligned { lines: zeros(size.div_ceil(LINE))?.into(), size })
     }
 
-    pub(crate) fn copy_of(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self> {
         let mut copy = Aligned::zeros(bytes.len())?;
         copy.copy_from_slice(bytes);
-        Some(copy)
+        Ok(copy)
     }
 }
 

@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: MIT
 //! Adding digests to the body of a new filter.
 
+use crate::aligned::Aligned;
 use crate::error::{Error, Result};
 use crate::hash::{cells, mulhi, places};
-use crate::info::{body_size, Info, Layout, PAGE};
+use crate::info::{body_size, image_size, Info, Layout, PAGE};
 use crate::ribbon::LINE;
 use crate::solve::solve;
-use std::vec::Vec;
+use core::ops::{Deref, DerefMut, Range};
+
+/// The body of an image that is not sealed yet, in the memory of the image.
+pub(crate) struct Body {
+    pub image: Aligned,
+    pub place: Range<usize>,
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.image[self.place.clone()]
+    }
+}
+
+impl DerefMut for Body {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.image[self.place.clone()]
+    }
+}
 
 /// A body of zeros.
-pub(crate) fn empty(info: &Info) -> Result<Vec<u8>> {
+pub(crate) fn empty(info: &Info) -> Result<Body> {
     let size = body_size(info.layout, info.form, info.m);
-    let size = usize::try_from(size).map_err(|_| Error::Memory)?;
-    let mut body = Vec::new();
-    body.try_reserve_exact(size).map_err(|_| Error::Memory)?;
-    body.resize(size, 0);
-    Ok(body)
+    let whole = usize::try_from(image_size(info.form, size)).map_err(|_| Error::Memory)?;
+    let start = info.form.header_size();
+    Ok(Body { image: Aligned::zeros(whole)?, place: start..start + size as usize })
 }
 
 /// Adds distinct digests, in ascending order, which all belong to this body.

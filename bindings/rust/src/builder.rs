@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Builders: filters from lists of keys.
 
+use crate::aligned::reserve;
 use crate::body;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -9,6 +10,7 @@ use crate::image::LIMIT;
 use crate::info::{Form, Info, KeyKind, Layout, Slice};
 use crate::seal::seal;
 use crate::sizes::{capacity, choose, choose_k, DEFAULT_RATE};
+use core::fmt;
 use core::ops::Range;
 use std::string::String;
 use std::vec::Vec;
@@ -16,7 +18,8 @@ use std::vec::Vec;
 /// Collects keys and makes a sealed filter of them.
 ///
 /// The bytes of the filter follow from the set of the keys: their order does not matter, and a key
-/// that is added twice counts once. The builder keeps 8 bytes for each key that it was given.
+/// that is added twice counts once. The builder keeps 8 bytes for each key that it was given, and
+/// up to three times as many while they grow in number. [`Builder::build`] adds the filter to that.
 ///
 /// Without other wishes the filter has the blocked layout and as many bits as the keys need for
 /// a false-positive rate of 1%.
@@ -34,7 +37,7 @@ use std::vec::Vec;
 /// assert!(!filter.contains_text("stone")?);
 /// # Ok::<(), bloomfile::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Builder {
     layout: Layout,
     form: Form,
@@ -53,6 +56,16 @@ pub struct Builder {
     digests: Vec<u64>,
     /// The first mistake of the caller, which [`Builder::build`] returns.
     mistake: Option<fn() -> Error>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (layout, keys) = (self.layout, self.digests.len());
+        f.debug_struct("Builder")
+            .field("layout", &layout)
+            .field("keys", &keys)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Builder {
@@ -215,8 +228,7 @@ impl Builder {
             return Err(Error::Hash);
         }
         let key = self.kind(KeyKind::Unknown).lowered(key);
-        self.digests.push(digest(&key, self.seed));
-        Ok(())
+        self.push(digest(&key, self.seed))
     }
 
     /// Remembers a mistake if a key was added before: its digest was made without the new setting.
@@ -227,8 +239,20 @@ impl Builder {
     }
 
     /// Adds a key by its digest.
+    ///
+    /// If memory runs out, [`Builder::build`] returns [`Error::Memory`].
     pub fn add_digest(&mut self, digest: u64) {
+        // `build` returns the error.
+        let _ = self.push(digest);
+    }
+
+    fn push(&mut self, digest: u64) -> Result<()> {
+        if reserve(&mut self.digests, 1).is_err() {
+            self.mistake.get_or_insert(|| Error::Memory);
+            return Err(Error::Memory);
+        }
         self.digests.push(digest);
+        Ok(())
     }
 
     /// Adds text, in lower case if the kind of keys is [`KeyKind::Lower`].
@@ -236,7 +260,8 @@ impl Builder {
     /// # Errors
     ///
     /// [`Error::KeyKind`] or [`Error::Feature`] if the filter's keys are of another kind,
-    /// [`Error::Hash`] if an application hashes them. [`Builder::build`] returns the latter too.
+    /// [`Error::Hash`] if an application hashes them, [`Error::Memory`]. [`Builder::build`] returns
+    /// the latter two too.
     pub fn add_text(&mut self, key: &str) -> Result<()> {
         self.kind(KeyKind::Text).fits_text()?;
         self.add_key(key.as_bytes())
@@ -300,7 +325,7 @@ impl Builder {
         info.n = digests.len() as u64;
         let mut body = body::empty(&info)?;
         body::add(&mut body, &info, &digests)?;
-        let mut filter = Filter::from_sealed(&seal(&info, &body)?)?;
+        let mut filter = Filter::from_sealed(seal(&info, body)?)?;
         // The caller has named the function of the digests that were added.
         filter.state_hash(info.hash)?;
         Ok(filter)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Folding, union, intersection, projection and copies (operations.md).
 
-use crate::body;
+use crate::body::{self, Body};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::info::{Form, Info, KeyKind, Layout};
@@ -66,7 +66,7 @@ impl Filter<'_> {
         output.apply(&mut info);
         info.m /= factor;
         let body = fold_body(self.body(), source, &info, factor)?;
-        Filter::from_sealed(&seal(&info, &body)?)
+        Filter::from_sealed(seal(&info, body)?)
     }
 
     /// Makes a copy without the fields that this version does not know, in any form.
@@ -89,7 +89,7 @@ impl Filter<'_> {
         let mut info = source.clone();
         output.apply(&mut info);
         let body = fold_body(self.body(), source, &info, 1)?;
-        Filter::from_sealed(&seal(&info, &body)?)
+        Filter::from_sealed(seal(&info, body)?)
     }
 
     /// Makes a classic filter of a counting filter.
@@ -112,7 +112,7 @@ impl Filter<'_> {
         for (j, _) in counters(self.body()).filter(|&(_, count)| count != 0) {
             body[(j / 8) as usize] |= 1 << (j % 8);
         }
-        Filter::from_sealed(&seal(&info, &body)?)
+        Filter::from_sealed(seal(&info, body)?)
     }
 }
 
@@ -171,7 +171,7 @@ fn ones(body: &[u8]) -> impl Iterator<Item = u64> + '_ {
 }
 
 /// A body, folded by a factor that divides its units, in the form and with the m of `info`.
-fn fold_body(body: &[u8], source: &Info, info: &Info, factor: u64) -> Result<Vec<u8>> {
+fn fold_body(body: &[u8], source: &Info, info: &Info, factor: u64) -> Result<Body> {
     let mut folded = body::empty(info)?;
     if factor == 1 {
         let used = crate::info::bytes_needed(source.layout, source.m) as usize;
@@ -237,7 +237,7 @@ fn merge(sources: &[&Filter<'_>], output: &Output, how: u32) -> Result<Filter<'s
         Some(n) => (n, false),
         None => merged_n(&infos, &info, &body, how),
     };
-    Filter::from_sealed(&seal(&info, &body)?)
+    Filter::from_sealed(seal(&info, body)?)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -293,8 +293,8 @@ fn check_kinds(one: KeyKind, two: KeyKind) -> Result<()> {
     }
 }
 
-fn merge_bodies(sources: &[&Filter<'_>], info: &Info, how: u32) -> Result<Vec<u8>> {
-    let mut merged: Option<Vec<u8>> = None;
+fn merge_bodies(sources: &[&Filter<'_>], info: &Info, how: u32) -> Result<Body> {
+    let mut merged: Option<Body> = None;
     for source in sources {
         let from = source.info();
         let body = fold_body(source.body(), from, info, from.m / info.m)?;

@@ -4,7 +4,10 @@
 #![allow(unsafe_code)] // A pointer into the bytes, and blocks as arrays.
 
 use crate::aligned::Aligned;
+#[cfg(feature = "std")]
 use crate::error::{Error, Result};
+#[cfg(feature = "std")]
+use crate::image::check_magic;
 use crate::ribbon::LINE;
 use core::ops::{Deref, Range};
 use core::ptr::NonNull;
@@ -20,7 +23,6 @@ pub(crate) fn blocks_of(bytes: &[u8]) -> &[Block] {
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / LINE) }
 }
 
-#[derive(Debug)]
 enum Bytes<'a> {
     Borrowed(&'a [u8]),
     Owned(Aligned),
@@ -28,7 +30,6 @@ enum Bytes<'a> {
     Mapped(crate::mapping::Mapping),
 }
 
-#[derive(Debug)]
 pub(crate) struct Container<'a> {
     bytes: Bytes<'a>,
     /// Parts of the bytes: a single lookup need not find out first where they are.
@@ -91,17 +92,23 @@ impl<'a> Container<'a> {
 }
 
 impl Container<'static> {
-    pub(crate) fn copy_of(bytes: &[u8]) -> Result<Self> {
-        let copy = Aligned::copy_of(bytes).ok_or(Error::Memory)?;
-        Ok(Container::new(Bytes::Owned(copy)))
+    pub(crate) fn owned(bytes: Aligned) -> Self {
+        Container::new(Bytes::Owned(bytes))
     }
 
     #[cfg(feature = "std")]
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let mut file = File::open(path)?;
         let size = usize::try_from(file.metadata()?.len()).map_err(|_| Error::Memory)?;
-        let mut bytes = Aligned::zeros(size).ok_or(Error::Memory)?;
-        file.read_exact(&mut bytes)?;
-        Ok(Container::new(Bytes::Owned(bytes)))
+        // A large file that is not a filter is not read whole.
+        let mut head = [0; 16];
+        let head = &mut head[..size.min(16)];
+        file.read_exact(head)?;
+        check_magic(head)?;
+        let mut bytes = Aligned::zeros(size)?;
+        let (first, rest) = bytes.split_at_mut(head.len());
+        first.copy_from_slice(head);
+        file.read_exact(rest)?;
+        Ok(Container::owned(bytes))
     }
 }

@@ -13,7 +13,6 @@ const FEATURE: usize = 5;
 const FIRST_PAGE: usize = 6;
 
 /// The gravest error that was found; of equal ones, the first.
-#[derive(Debug)]
 pub(crate) struct Fault(AtomicUsize);
 
 impl Fault {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! An open filter: lookups, verification and the fields of its header.
 
+use crate::aligned::Aligned;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::fault::Fault;
@@ -14,6 +15,7 @@ use crate::kernel;
 use crate::part::Part;
 use crate::series::parse_all;
 use alloc::vec::Vec;
+use core::fmt;
 #[cfg(feature = "std")]
 use std::path::Path;
 
@@ -26,7 +28,6 @@ const BATCH: usize = 256;
 ///
 /// A lookup cannot fail. The page of a body that a "no" depends on is checked first, the first time
 /// that a lookup needs it. A damaged page answers *maybe*, and [`Filter::error`] reports it.
-#[derive(Debug)]
 pub struct Filter<'a> {
     /// Whether every byte string can be hashed unchanged.
     plain: bool,
@@ -37,6 +38,13 @@ pub struct Filter<'a> {
     rest: Vec<Part>,
     fault: Fault,
     hash_error: Option<fn() -> Error>,
+}
+
+impl fmt::Debug for Filter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (info, error) = (self.info(), self.error());
+        f.debug_struct("Filter").field("info", info).field("error", &error).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Filter<'a> {
@@ -77,19 +85,19 @@ impl<'a> Filter<'a> {
     ///
     /// As [`Filter::from_bytes`], and [`Error::Memory`].
     pub fn copy_of(image: &[u8]) -> Result<Filter<'static>> {
-        Filter::new(Container::copy_of(image)?, false)
+        Filter::new(Container::owned(Aligned::copy_of(image)?), false)
     }
 
     pub(crate) fn new(container: Container<'a>, applications: bool) -> Result<Self> {
-        let mut images = parse_all(&container, applications)?.into_iter().map(Part::new);
+        let mut parts = parse_all(&container, applications)?.into_iter().map(Part::new);
         // A container without an image was refused.
-        let first = images.next().ok_or(Error::Empty)?;
+        let first = parts.next().ok_or(Error::Empty)??;
         let info = &first.image.info;
         let application = info.hash.id != XXH3;
         let mut filter = Filter {
             plain: !application && info.key_kind.is_plain(),
             seed: info.seed,
-            rest: images.collect(),
+            rest: parts.collect::<Result<_>>()?,
             first,
             container,
             fault: Fault::new(),
@@ -433,8 +441,8 @@ impl Filter<'static> {
     ///
     /// It does not state the function of an application: only the caller knows which function makes
     /// the digests that will be looked up.
-    pub(crate) fn from_sealed(image: &[u8]) -> Result<Self> {
-        Filter::new(Container::copy_of(image)?, true)
+    pub(crate) fn from_sealed(image: Aligned) -> Result<Self> {
+        Filter::new(Container::owned(image), true)
     }
 
     /// As [`Filter::open`], even if the keys were hashed by an application.

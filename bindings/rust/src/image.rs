@@ -121,7 +121,7 @@ fn check_beginning(bytes: &[u8]) -> Result<Form> {
     Ok(form)
 }
 
-fn check_magic(bytes: &[u8]) -> Result<()> {
+pub(crate) fn check_magic(bytes: &[u8]) -> Result<()> {
     if begins_alike(bytes, &MAGIC) {
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub fn join(
         let used = (slice.info().m / 8) as usize;
         whole[start..start + used].copy_from_slice(&slice.body()[..used]);
     }
-    Filter::from_sealed(&seal(&info, &whole)?)
+    Filter::from_sealed(seal(&info, whole)?)
 }
 
 /// Steps 2 to 4.

@@ -10,7 +10,6 @@ use std::fs::File;
 use std::path::Path;
 
 /// A mapped file. Its bytes do not change: the caller of [`Mapping::new`] promised that.
-#[derive(Debug)]
 pub(crate) struct Mapping(Mmap);
 
 impl Mapping {

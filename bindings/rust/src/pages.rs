@@ -6,7 +6,9 @@
 
 #![allow(clippy::inline_always)] // They are a load and a comparison.
 
-use alloc::vec::Vec;
+use crate::aligned::zeros;
+use crate::error::Result;
+use alloc::boxed::Box;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Two bits for each page. They are only ever set, and "wrong" outweighs "right". So no order of
@@ -28,19 +30,16 @@ pub(crate) enum State {
 /// A number of doubts that never becomes 0 again.
 const FOR_EVER: usize = 1 << (usize::BITS - 1);
 
-#[derive(Debug)]
 pub(crate) struct Pages {
-    words: Vec<AtomicUsize>,
+    words: Box<[AtomicUsize]>,
     /// The number of pages not checked yet, or wrong. If it is 0, lookups skip `words`.
     doubts: AtomicUsize,
 }
 
 impl Pages {
-    pub(crate) fn new(pages: usize) -> Self {
-        Pages {
-            words: (0..pages.div_ceil(IN_WORD)).map(|_| AtomicUsize::new(0)).collect(),
-            doubts: AtomicUsize::new(pages),
-        }
+    pub(crate) fn new(pages: usize) -> Result<Self> {
+        let words = zeros(pages.div_ceil(IN_WORD))?;
+        Ok(Pages { words, doubts: AtomicUsize::new(pages) })
     }
 
     #[inline]
@@ -100,7 +99,7 @@ mod tests {
 
     #[test]
     fn page_found_wrong_once_is_never_right() {
-        let pages = Pages::new(2);
+        let pages = Pages::new(2).unwrap();
         pages.record(1, true);
         pages.record(0, true);
         assert!(pages.are_all_right());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Lookups in one image, which check each page before they rely on a zero bit of it.
 
+use crate::aligned::zeros;
 use crate::bytes::crc32;
 use crate::container::{blocks_of, Block};
 use crate::error::{Error, Result};
@@ -12,12 +13,11 @@ use crate::kernel::{self, page_of, Cells, Level, Spread};
 use crate::pages::{Pages, State};
 use crate::ribbon::{Shape, LINE};
 use crate::verify::{self, check_whole};
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// An image, and which of its pages were checked.
-#[derive(Debug)]
 pub(crate) struct Part {
     /// The members that a lookup reads, in adjacent memory.
     pub spread: Spread,
@@ -28,27 +28,27 @@ pub(crate) struct Part {
     pages: Pages,
     /// Ribbon: the shape of each page that was found right, which answers *maybe* if the page is
     /// wrong. 0 until the page was checked.
-    shapes: Vec<AtomicU32>,
+    shapes: Box<[AtomicU32]>,
     pub image: Image,
 }
 
 impl Part {
-    pub(crate) fn new(image: Image) -> Self {
+    pub(crate) fn new(image: Image) -> Result<Self> {
         let info = &image.info;
         let (first, whole) = match &info.slice {
             Some(slice) => (slice.first_block, slice.whole_blocks),
             None => (0, info.m / 512),
         };
         let shapes = if info.layout == Layout::Ribbon { image.pages() } else { 0 };
-        Part {
+        Ok(Part {
             spread: Spread::new(whole, first, info.k),
             level: Level::best(),
             layout: info.layout,
             used: image.used(),
-            pages: Pages::new(image.pages()),
-            shapes: (0..shapes).map(|_| AtomicU32::new(0)).collect(),
+            pages: Pages::new(image.pages())?,
+            shapes: zeros(shapes)?,
             image,
-        }
+        })
     }
 
     pub(crate) fn maybe(&self, container: &[u8], digest: u64, fault: &Fault) -> bool {

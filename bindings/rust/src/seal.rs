@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 //! Sealed images: header, records and checksums around a body.
 
+use crate::aligned::Aligned;
+use crate::body::Body;
 use crate::bytes::{crc32, put};
 use crate::error::{Error, Result};
 use crate::image::{parse_label, LIMIT, MAGIC, SLICE_BIT};
 use crate::info::{Info, KeyKind, PAGE};
 use crate::verify::count;
-use std::vec::Vec;
 
-/// The image of a body, padding included. `ones`, `overflow` and the checksums are computed.
-pub(crate) fn seal(info: &Info, body: &[u8]) -> Result<Vec<u8>> {
-    let mut image = vec![0; info.form.header_size()];
+/// The image of a body. `ones`, `overflow` and the checksums are computed.
+pub(crate) fn seal(info: &Info, body: Body) -> Result<Aligned> {
+    let Body { mut image, place } = body;
+    let (header, rest) = image.split_at_mut(place.start);
+    let (body, entries) = rest.split_at_mut(place.len());
     let body_crc = crc32(body);
-    let header_crc = write_header(&mut image, info, body.len())?;
-    write_records(&mut image, info, body, header_crc, body_crc);
-    image.reserve_exact(body.len() + 4 * body.len().div_ceil(PAGE));
-    image.extend_from_slice(body);
-    extend_entries(&mut image, body, body_crc);
+    let header_crc = write_header(header, info, body.len())?;
+    write_records(header, info, body, header_crc, body_crc);
+    write_entries(entries, body, body_crc);
     Ok(image)
 }
 
-/// Appends the page checksums of a body.
-pub(crate) fn extend_entries(image: &mut Vec<u8>, body: &[u8], body_crc: u32) {
-    for page in body.chunks(PAGE) {
-        image.extend_from_slice(&(crc32(page) ^ body_crc).to_le_bytes());
-    }
+/// Writes the page checksums of a body.
+pub(crate) fn write_entries(entries: &mut [u8], body: &[u8], body_crc: u32) {
+    put_all(entries, 0, body.chunks(PAGE).map(|page| (crc32(page) ^ body_crc).to_le_bytes()));
 }
 
 fn write_header(image: &mut [u8], info: &Info, body_size: usize) -> Result<u32> {

@@ -254,3 +254,11 @@ fn settings_after_the_first_key_are_errors() {
     assert_eq!(error(|builder| builder.hash(APPLICATION)), "BLOOMFILE_EDIFFERENTHASH");
     assert_eq!(error(|builder| builder.key_kind(KeyKind::Text)), "BLOOMFILE_EKEYKIND");
 }
+
+#[test]
+fn debug_output_has_neither_bodies_nor_keys() {
+    let mut builder = Builder::new().bits(1 << 20).hashes(3);
+    (0..1000).for_each(|i| builder.add_digest(i << 50));
+    let texts = [format!("{builder:?}"), format!("{:?}", builder.build().unwrap())];
+    assert!(texts.iter().all(|text| text.len() < 1500), "{texts:?}");
+}

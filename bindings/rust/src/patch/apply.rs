@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Applying patches: the rules P1 to P12 (patches.md 5).
 
+use crate::aligned::Aligned;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::image::{parse_sized, Image};
@@ -10,7 +11,7 @@ use crate::patch::cells::{changes_of, from_place, select, Cells, Change};
 use crate::patch::head::{
     apply_edits, header_name, reduce, restore, Cursor, Head, FOLLOWED, OF_LAYER,
 };
-use crate::seal::extend_entries;
+use crate::seal::write_entries;
 use crate::series::check_next;
 use crate::verify::check_whole;
 use core::ops::Range;
@@ -33,15 +34,20 @@ pub fn apply(base: &Filter<'_>, patch: &[u8]) -> Result<Filter<'static>> {
         return Err(Error::IsRibbon);
     }
     let mut cursor = Cursor::new(patch);
-    let (mut result, mut before) = (Vec::new(), None);
+    // The images of the result have the sizes of those of the base.
+    let mut result = Aligned::zeros(base.as_bytes().len())?;
+    let mut before = None;
     let count = base.images().count();
     for (i, image) in base.images().enumerate() {
-        result.resize(image.start, 0);
         let place = Place { layer: i, last: i + 1 == count };
-        before = Some(apply_one(&mut cursor, &mut result, base, image, place, before.as_ref())?);
+        let result = &mut result[image.start..][..image.size()];
+        before = Some(apply_one(&mut cursor, result, base, image, place, before.as_ref())?);
     }
     // Header and body were checked, so an error here is also an error of the patch.
-    Filter::from_sealed(&result).map_err(|_| Error::Patch)
+    Filter::from_sealed(result).map_err(|error| match error {
+        Error::Memory => error,
+        _ => Error::Patch,
+    })
 }
 
 /// The image of the base that a patch is for.
@@ -51,10 +57,10 @@ struct Place {
     last: bool,
 }
 
-/// Applies the patch of one image, and appends its result.
+/// Applies the patch of one image, and writes its result.
 fn apply_one(
     cursor: &mut Cursor<'_>,
-    result: &mut Vec<u8>,
+    result: &mut [u8],
     base: &Filter<'_>,
     image: &Image,
     place: Place,
@@ -66,16 +72,17 @@ fn apply_one(
     let header = restore_header(&head, container, image)?;
     let made = check_result(&head, &header, image, before)?;
     base.verify_layer(place.layer)?;
-    let mut body = image.body(container).to_vec();
+    let (new_header, rest) = result.split_at_mut(header.len());
+    let (body, entries) = rest.split_at_mut(image.body_size);
+    new_header.copy_from_slice(&header);
+    body.copy_from_slice(image.body(container));
     let old = Cells::new(image.body(container), image.info.layout);
-    Parts { cursor, old, layout: image.info.layout }.apply(&mut body)?;
+    Parts { cursor, old, layout: image.info.layout }.apply(body)?;
     if place.last && !cursor.is_at_end() {
         return Err(Error::Trailing);
     }
-    check_whole(&body, &made).map_err(|_| Error::Patch)?;
-    result.extend_from_slice(&header);
-    result.extend_from_slice(&body);
-    extend_entries(result, &body, made.body_crc);
+    check_whole(body, &made).map_err(|_| Error::Patch)?;
+    write_entries(entries, body, made.body_crc);
     Ok(made)
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Making patches: parts and strings (patches.md 3 to 5).
 
+use crate::aligned::reserve;
 use crate::combine::check_alike;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -16,6 +17,8 @@ use std::vec::Vec;
 
 const WORDS_OF_PAGE: usize = PAGE / 8;
 const WORDS_OF_BLOCK: usize = 8;
+/// More bytes than the numbers of a part take, its checksum and the number after it.
+const MOST_NUMBERS: usize = 256;
 
 /// Makes the patch that turns one sealed filter or series into another.
 ///
@@ -56,7 +59,7 @@ pub fn diff(base: &Filter<'_>, result: &Filter<'_>) -> Result<Vec<u8>> {
         let old_body = Cells::new(old.body(base.as_bytes()), layout);
         let new_body = Cells::new(new.body(result.as_bytes()), layout);
         let difference = Difference { old: old_body, new: new_body, layout };
-        difference.write_parts(&mut patch, old.body_size);
+        difference.write_parts(&mut patch, old.body_size)?;
     }
     Ok(patch)
 }
@@ -108,22 +111,23 @@ struct Difference<'b> {
 }
 
 impl Difference<'_> {
-    fn write_parts(&self, patch: &mut Vec<u8>, body_size: usize) {
+    fn write_parts(&self, patch: &mut Vec<u8>, body_size: usize) -> Result<()> {
         let pages = body_size.div_ceil(PAGE);
-        let counts: Vec<usize> = (0..pages)
-            .map(|page| {
-                self.count(page * WORDS_OF_PAGE..((page + 1) * WORDS_OF_PAGE).min(body_size / 8))
-            })
-            .collect();
+        let mut counts = Vec::new();
+        reserve(&mut counts, pages)?;
+        counts.extend((0..pages).map(|page| {
+            self.count(page * WORDS_OF_PAGE..((page + 1) * WORDS_OF_PAGE).min(body_size / 8))
+        }));
         let mut end = 0;
         while let Some(skip) = counts[end..].iter().position(|&count| count != 0) {
             let first = end + skip;
             let span = span_of_part(&counts[first..]);
             let words = first * WORDS_OF_PAGE..((first + span) * WORDS_OF_PAGE).min(body_size / 8);
-            self.write_part(patch, skip, span, words);
+            self.write_part(patch, skip, span, words)?;
             end = first + span;
         }
         push_var(patch, (pages - end) as u64);
+        Ok(())
     }
 
     /// The number of cells that change.
@@ -134,8 +138,15 @@ impl Difference<'_> {
         words.flat_map(|word| changes_of(self.layout).iter().map(move |&c| change(word, c))).sum()
     }
 
-    fn write_part(&self, patch: &mut Vec<u8>, skip: usize, span: usize, words: Range<usize>) {
+    fn write_part(
+        &self,
+        patch: &mut Vec<u8>,
+        skip: usize,
+        span: usize,
+        words: Range<usize>,
+    ) -> Result<()> {
         let start = patch.len();
+        reserve(patch, MOST_NUMBERS)?;
         push_var(patch, skip as u64);
         push_var(patch, span as u64);
         let mut strings = Vec::new();
@@ -147,8 +158,10 @@ impl Difference<'_> {
             };
             strings.extend_from_slice(&string);
         }
+        reserve(patch, strings.len() + MOST_NUMBERS)?;
         patch.extend_from_slice(&strings);
         push_crc(patch, start);
+        Ok(())
     }
 
     /// Writes the numbers of a classic or counting part's string, and returns the string.

@@ -462,6 +462,11 @@ class Verdicts(InspectTest):
                             ("live", "unclean"), ("live-clean", "live, clean"), ("k-65", "k")):
             self.assertIn(words, self.verdict(REFUSED / f"{name}.bloom"))
 
+    def test_truncated_filter_with_a_wrong_record_is_not_called_less_than_a_header(self):
+        image = (REFUSED / "state-4.bloom").read_bytes()
+        self.write("cut", image[:-1])
+        self.assertEqual(self.verdict("cut"), f"truncated: 1 of {len(image)} bytes missing")
+
     def test_exit_status_is_the_worst_of_all_files(self):
         self.create("-q", "-n", 100, stdin=lines(*numbered(400)), name="crowded")
         for names, status in ((["filter"], 0), (["filter", "crowded"], 1),

@@ -133,6 +133,18 @@ class Bits(LiveTest):
                                           f"header's ones ({ones} recorded, {there} there); restore the file from a copy, or rebuild it\n")
                 self.assertEqual(self.inspected("damaged")["error"], "BLOOMFILE_EBODY")
 
+    def test_bit_beyond_m_is_an_error(self):
+        for layout in "blocked", "classic", "counting":
+            self.create_live("-f", "-n", 9, "-m", 1024 if layout == "blocked" else 1001, "-l", layout)
+            bits = 4004 if layout == "counting" else 1024 if layout == "blocked" else 1001
+            image = self.read("live")
+            for bit in bits - 1, bits, 8 * 4096 - 1:
+                self.write("damaged", craft.flip(image, 4096 + bit // 8, bit % 8))
+                report = self.inspected("damaged")
+                self.assertEqual(report["error"], "BLOOMFILE_EBODY")
+                self.assertEqual(report["faults"][0]["field"], "ones" if bit < bits else "padding")
+                self.assertEqual(report["verdict"].endswith("the body has one bits beyond m"), bit >= bits)
+
     def test_outdated_count_of_bits_is_not_a_fault(self):
         """The filter is open or was not closed, or counts were lost before."""
         for words in ({"ones": 3, "flags": 1}, {"ones": 700, "flags": 1}):

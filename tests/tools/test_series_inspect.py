@@ -9,7 +9,7 @@ import pathlib
 import re
 import termios
 
-from support import ToolTest, craft, lines, main, numbered
+from support import REFUSED, ToolTest, craft, lines, main, numbered
 
 KEYS = numbered(5000)
 
@@ -195,6 +195,22 @@ class InspectSeries(ToolTest):
         self.write("live.1", image[:4096] + bytes(64) + image[4160:])
         self.assertIn("live: damaged: the body of layer 1 contradicts the header's ones (",
                       self.bad("live")[1])
+
+    def test_layer_without_successor_bit_is_accepted_as_unclean(self):
+        for name in "growing-first-of-two", "ring-last-layer-but-one":
+            for path in (REFUSED / "live" / f"{name}-is-not-marked").iterdir():
+                self.write(path.name, path.read_bytes())
+            self.assertIn("try --accept-unclean", self.bad("filter.bloom")[1])
+            report = self.inspected("filter.bloom", "--accept-unclean")
+            self.assertEqual((report["status"], report["error"]), (1, None))
+            self.assertIn("live, unclean: its layer ", report["verdict"])
+
+    def test_boot_of_a_later_layer_is_checked_before_its_name(self):
+        self.write("live.1", craft.edit(self.read("live.1"), record={"boot_id": bytes(range(16))}))
+        for options, error in ([], "BLOOMFILE_EUNCLEAN"), (["--accept-unclean"], "BLOOMFILE_ESERIES"):
+            report = self.inspected("live.1", *options)
+            self.assertEqual((report["error"], report["status"]), (error, 2))
+            self.assertIn("layer 1 of a growing series of files", report["verdict"])
 
     def test_truncated_or_extended_series_is_an_error(self):
         image = self.read("sealed")

@@ -58,12 +58,26 @@ static bool ones_are_right(const struct inspect_report *r, const struct inspect_
     return found >= told || r->unclean || l->info.layout == BLOOMFILE_LAYOUT_COUNTING;
 }
 
-/* The body contradicts the record. A sealed filter is verified, because the fault to report is the
- * first that a reader of the whole body meets (format-spec.md, section 12.4). A live body has no
- * checksums, so the fault is in the recorded number of set bits. */
-static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
-                         const bloomfile_filter *f, unsigned threads)
+static bool has_bit_beyond_m(const struct inspect_layer *l, const bloomfile_filter *f)
 {
+    size_t used;
+    const uint8_t *body = bloomfile_body(f, &used);
+    const uint64_t bits = l->info.bits * bloomfile_traits_of(l->info.layout)->cell_bits;
+    uint8_t beyond = bits % 8 > 0 ? body[bits / 8] >> bits % 8 : 0;
+    for (uint64_t i = (bits + 7) / 8; i < l->info.body_size; i++)
+        beyond |= body[i];
+    return beyond != 0;
+}
+
+/* Compares the body with the record. If they differ, a sealed filter is verified, because the fault
+ * to report is the first that a reader of the whole body meets (format-spec.md, section 12.4). A
+ * live body has no checksums. */
+static void compare(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
+                    unsigned threads)
+{
+    const bool beyond = has_bit_beyond_m(l, f);
+    if (!beyond && ones_are_right(r, l, f))
+        return;
     if (!l->verified && l->info.state == BLOOMFILE_STATE_SEALED)
         verify(r, l, f, threads);
     if (l->error == 0)
@@ -71,7 +85,7 @@ static void explain_ones(struct inspect_report *r, struct inspect_layer *l,
                   (struct bloomfile_fault){ .error = BLOOMFILE_EBODY,
                                             .offset = l->info.body_offset,
                                             .page = UINT64_MAX,
-                                            .field = "ones" });
+                                            .field = beyond ? "padding" : "ones" });
 }
 
 static void measure(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,
@@ -90,8 +104,8 @@ static void measure(struct inspect_report *r, struct inspect_layer *l, const blo
     cli_progress_end(&progress);
     if (error != 0)
         r->error = error;
-    if (l->error == 0 && l->measured && !ones_are_right(r, l, f))
-        explain_ones(r, l, f, options->threads);
+    if (l->error == 0 && l->measured)
+        compare(r, l, f, options->threads);
 }
 
 static void read_one(struct inspect_report *r, struct inspect_layer *l, const bloomfile_filter *f,

@@ -92,7 +92,8 @@ static uint64_t whole_size(const struct bloomfile_info *info)
 
 static void judge_truncated(struct inspect_report *r)
 {
-    bool is_known = r->fault_count == 1 && inspect_has_field(r, "body_size");
+    const bool is_whole = r->info.header_size > 0 && r->size >= r->info.header_size;
+    bool is_known = (is_whole || r->fault_count == 1) && inspect_has_field(r, "body_size");
     uint64_t whole = is_known ? whole_size(&r->info) : 0;
     if (whole > r->size)
         verdict_add(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size,

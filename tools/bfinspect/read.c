@@ -252,11 +252,13 @@ static bloomfile_filter *open_filter(struct inspect_report *r, int fd, unsigned 
     r->in_use = r->info.state == BLOOMFILE_STATE_LIVE && writers_have(fd);
     struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
     r->error = open_as(r, fd, 0, &f, &report);
+    r->is_explained = r->error != 0 && series_explain(r->path, &report, r->explanation);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
-    if (r->unclean && open_flags != 0)
+    if (open_flags != 0 && (r->unclean || report.reason == BLOOMFILE_REASON_OLDER_COPY)) {
         r->error = open_as(r, fd, open_flags, &f, &report);
-    if (r->error != 0)
-        r->is_explained = series_explain(r->path, &report, r->explanation);
+        r->unclean |= r->error == 0;
+        r->is_explained = r->error != 0 && series_explain(r->path, &report, r->explanation);
+    }
     return f;
 }
 
@@ -289,9 +291,7 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
     } while (have_bytes && r->error == BLOOMFILE_ERECORD && ++tries < READ_TRIES);
     if (have_bytes)
         judge_bytes(r);
-    if (have_bytes && r->error == 0 && inspect_is_part(r))
-        r->error = BLOOMFILE_ESERIES;
-    else if (have_bytes && r->error == 0)
+    if (have_bytes && r->error == 0)
         read_body(r, fd, options);
     if (have_bytes)
         inspect_list_fields(r);

@@ -18,6 +18,8 @@ static const char *why_unclean(const struct inspect_report *r)
 {
     uint8_t no_boot[sizeof(r->info.boot_id)]; /* marks files made by bloomfile_rescue() */
     memset(no_boot, 0xFF, sizeof(no_boot));
+    if (r->explanation[0] != '\0')
+        return r->explanation;
     return memcmp(r->info.boot_id, no_boot, sizeof(no_boot)) == 0
                ? "rescued from a file that could not be written to disk"
                : bloomfile_strerror(BLOOMFILE_EUNCLEAN);

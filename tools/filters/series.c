@@ -116,7 +116,7 @@ static void put_problem(const struct bloomfile_open_report *r, char *is, size_t 
         snprintf(is, size, "is layer %" PRIu64 ", not %" PRIu64, r->found, r->layer);
         break;
     case BLOOMFILE_REASON_OLDER_COPY:
-        *advice = restore;
+        *advice = "restore the right file; if the machine lost power, try --accept-unclean";
         snprintf(is, size, "is an older copy, from when it was the last layer");
         break;
     default:

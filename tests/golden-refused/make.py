@@ -20,7 +20,7 @@ import spec_patch  # noqa: E402
 from spec_patch import variable  # noqa: E402
 from spec_reader import Image, opened, self_test  # noqa: E402
 from craft_series import file_name  # noqa: E402
-from refused_series import layers, live_series, sealed_series  # noqa: E402
+from refused_series import kinds_of_layers, layers, live_series, sealed_series  # noqa: E402
 from refused_operations import REFUSED_OPERATIONS  # noqa: E402
 from refused_slices import INCOMPLETE, slices  # noqa: E402
 from refused_doubt import COLUMNS as DOUBT, doubt, several_layers, several_pages  # noqa: E402
@@ -254,6 +254,16 @@ def not_sealed(out):
             poisoned_after_live=edit(LIVE_FILE, record={"state": POISONED, "sequence": 8},
                                      records=[0]),
             poisoned_with_a_torn_record=flip(edit(LIVE_FILE, record={"state": POISONED}), 3072))
+
+
+def torn_poison(out):
+    """The record in force is clean, and the other record is not intact."""
+    clean = edit(LIVE_FILE, record={"boot_id": bytes(16)})
+    for slot in 0, 1:
+        torn = flip(edit(clean, record={"state": POISONED, "sequence": 8}, records=[slot]), 2148 + 1024 * slot)
+        out.add("EPOISONED", "V35", **{f"poison_in_torn_record_{slot}": torn})
+    out.add("EPOISONED", "V35", poison_in_a_record_of_zeros=edit(
+        clean, at={3072: bytes(8) + struct.pack("<I", POISONED) + bytes(1012)}, checksums=False))
 
 
 def body(out):
@@ -559,7 +569,7 @@ def main():
     out = Folder()
     for add in (not_images, truncated, header, records, not_sealed, body, ribbon, layers,
                 sealed_series, live_series, slices, several_pages,
-                several_layers):
+                several_layers, torn_poison, kinds_of_layers):
         add(out)
     patches = Patches()
     for add in (wrong_heads, wrong_parts, wrong_strings, other_slices, other_keys, wrong_bases,

@@ -186,3 +186,22 @@ def live_series(out):
                  ring_layer_poisoned=changed(2, {"state": POISONED}, ring))
     out.add_live("EUNCLEAN", "V38", layer_of_a_machine_that_died=changed(
         1, {"boot_id": bytes(range(16))}))
+
+
+def kinds_of_layers(out):
+    """Layers that differ in `key_kind` alone; live layers with poison or keys that only one check finds."""
+    def typed(image, kind):
+        return edit(image, header={"compat": 1, "key_kind": kind})
+
+    def pair(first, second):
+        return relinked([typed(TWO[0], first), typed(TWO[1], second)])
+
+    two = live(layer_header(capacity=1), [b"0", b"1"])
+    out.add("ESERIES", "slices.md 2.1", layers_of_text_and_bytes=pair(1, 5),
+            layers_of_two_record_sizes=pair(4 | 4 << 8, 4 | 8 << 8))
+    out.add_live("ESERIES", "slices.md 2.1", layers_of_text_and_bytes={0: typed(two[0], 1), 1: typed(two[1], 5)})
+    out.add_live("ESERIES", "S2", growing_first_of_two_is_not_marked_and_second_counts_no_keys={
+        0: edit(two[0], record={"flags": 0}),
+        1: edit(two[1], record={"flags": 1, "n": 0, "ones": 0})})
+    torn = edit(two[0], record={"state": POISONED}, records=[0])
+    out.add_live("EPOISONED", "V35", layer_with_poison_in_a_torn_record={**two, 0: flip(torn, 2048 + 100)})

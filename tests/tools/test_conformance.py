@@ -37,6 +37,10 @@ BROKEN = {
         ("spec_reader", "                errors.append(refused)\n", "                raise\n")],
     "takes unknown states for live": [
         ("spec_reader", 'r["state"] in (LIVE, POISONED) and may_live', "may_live")],
+    "looks for poison in intact records alone": [
+        ("spec_reader", '(r["state"], other["state"]), "EPOISONED', '(r["state"], other["state"] * all(intact)), "EPOISONED')],
+    "compares whether the kinds of layers are known, and no more": [
+        ("spec_reader", 'header["compat"] & HAS_KEYS, keys_of(header)]', 'header["compat"] & HAS_KEYS]')],
     "counts every n as exact": [("spec_reader", "SEALED_SEQUENCE, N_ESTIMATED = 2**64 - 1, 1",
                                  "SEALED_SEQUENCE, N_ESTIMATED = 2**64 - 1, 0")],
     "knows 999 layers": [("spec_reader", "MOST_LAYERS = 1000", "MOST_LAYERS = 999")],

@@ -181,7 +181,7 @@ func (f *BloomFilter) Err() error {
 
 // Test reports whether a byte string may be in the filter.
 func (f *BloomFilter) Test(key []byte) bool {
-	if !f.kind().plain() {
+	if !f.kind().plain(BytesKeys) {
 		return f.testTyped(key, BytesKeys)
 	}
 	return f.TestDigest(Digest(key, f.seed))
@@ -189,7 +189,7 @@ func (f *BloomFilter) Test(key []byte) bool {
 
 // TestString reports whether a string may be in the filter.
 func (f *BloomFilter) TestString(key string) bool {
-	if !f.kind().plain() {
+	if !f.kind().plain(TextKeys) {
 		return f.testTyped([]byte(key), TextKeys)
 	}
 	return f.TestDigest(digestString(key, f.seed))
@@ -204,7 +204,8 @@ func (f *BloomFilter) TestUint64(key uint64) bool {
 	return f.TestDigest(digestInteger(key, f.seed))
 }
 
-// TestDigest reports whether the key of a digest may be in the filter.
+// TestDigest reports whether the key of a digest may be in the filter. It does not check the kind of the key: in a filter
+// of LowerKeys, compute the digest of the key in lower case.
 func (f *BloomFilter) TestDigest(digest uint64) bool {
 	if f.layout == Blocked {
 		block, _ := bits.Mul64(digest, f.m/512)
@@ -234,7 +235,7 @@ func (f *BloomFilter) inLine(line *[64]byte, g uint64) bool {
 
 // TestAndAdd adds a byte string, and reports whether it may have been in the filter before.
 func (f *BloomFilter) TestAndAdd(key []byte) bool {
-	if !f.kind().plain() {
+	if !f.kind().plain(BytesKeys) {
 		return f.addTyped(key, BytesKeys)
 	}
 	return f.TestAndAddDigest(Digest(key, f.seed))
@@ -242,7 +243,7 @@ func (f *BloomFilter) TestAndAdd(key []byte) bool {
 
 // TestAndAddString is TestAndAdd for a string.
 func (f *BloomFilter) TestAndAddString(key string) bool {
-	if !f.kind().plain() {
+	if !f.kind().plain(TextKeys) {
 		return f.addTyped([]byte(key), TextKeys)
 	}
 	return f.TestAndAddDigest(digestString(key, f.seed))
@@ -254,7 +255,7 @@ func (f *BloomFilter) TestOrAdd(key []byte) bool { return f.TestAndAdd(key) }
 // TestOrAddString is TestAndAddString.
 func (f *BloomFilter) TestOrAddString(key string) bool { return f.TestAndAddString(key) }
 
-// TestAndAddDigest is TestAndAdd for a digest.
+// TestAndAddDigest is TestAndAdd for a digest. The rules of TestDigest apply.
 func (f *BloomFilter) TestAndAddDigest(digest uint64) bool {
 	if f.add(f.body, digest) {
 		f.n++

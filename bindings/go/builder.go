@@ -32,7 +32,7 @@ func (b *Builder) Add(key []byte) { b.add(key, BytesKeys) }
 
 // AddString adds a string.
 func (b *Builder) AddString(key string) {
-	if b.params.KeyKind.plain() {
+	if b.params.KeyKind.plain(TextKeys) {
 		b.AddDigest(digestString(key, b.params.Seed))
 	} else {
 		b.add([]byte(key), TextKeys)
@@ -48,7 +48,8 @@ func (b *Builder) AddUint64(key uint64) {
 // AddInt64 adds an integer.
 func (b *Builder) AddInt64(key int64) { b.AddUint64(uint64(key)) }
 
-// AddDigest adds a key by its digest under Params.Seed.
+// AddDigest adds a key by its digest under Params.Seed. It does not check the kind of the key: with LowerKeys, compute the
+// digest of the key in lower case.
 func (b *Builder) AddDigest(digest uint64) { b.digests = append(b.digests, digest) }
 
 func (b *Builder) add(key []byte, kind KeyKind) {

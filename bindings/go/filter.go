@@ -24,7 +24,8 @@ type Filter struct {
 // contents is all that a lookup needs. A lookup that runs during Close keeps it.
 type contents struct {
 	doubt  uint32 // not 0: all answers are "maybe"
-	plain  bool   // byte strings and text of every length may be looked up
+	plain  bool   // byte strings of every length may be looked up
+	text   bool   // strings may be looked up, unchanged
 	kind   KeyKind
 	hashID uint32
 	seed   uint64
@@ -89,7 +90,8 @@ func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
 		kind: KeyKind(first.keyKind), hashID: first.hashID, seed: first.seed, one: first, layers: layers, file: file,
 		image: image, sticky: &sticky{},
 	}
-	c.plain = c.kind.plain() && c.hashID == xxh3ID
+	c.plain = c.kind.plain(BytesKeys) && c.hashID == xxh3ID
+	c.text = c.kind.plain(TextKeys) && c.hashID == xxh3ID
 	if len(layers) == 1 {
 		c.single = first.layout
 	}
@@ -143,7 +145,7 @@ func (f *Filter) Test(key []byte) bool {
 // TestString reports whether a string may be in the filter.
 func (f *Filter) TestString(key string) bool {
 	c := f.opened.Load()
-	if c == nil || !c.plain {
+	if c == nil || !c.text {
 		return f.testTyped([]byte(key), TextKeys)
 	}
 	return c.lookup(digestString(key, c.seed))
@@ -161,20 +163,26 @@ func (f *Filter) TestUint64(key uint64) bool {
 // TestInt64 reports whether an integer may be in the filter.
 func (f *Filter) TestInt64(key int64) bool { return f.TestUint64(uint64(key)) }
 
-// TestDigest reports whether the key of a digest may be in the filter. It does not check the kind of the key.
+// TestDigest reports whether the key of a digest may be in the filter. It does not check the kind of the key. Filter.Digest
+// makes the digest.
 func (f *Filter) TestDigest(digest uint64) bool {
 	c, err := f.open()
 	return err != nil || c.lookup(digest)
 }
 
-// Digest returns the digest of a key, for TestDigest. It does not check the kind of the key. If only an application can
-// make the filter's digests, it returns 0, all later lookups return true, and Err returns ErrHash.
+// Digest returns the digest of a key, for TestDigest. It does not check the kind of the key, but converts it to lower case
+// in a filter of LowerKeys. If only an application can make the filter's digests, it returns 0, all later lookups return
+// true, and Err returns ErrHash.
 func (f *Filter) Digest(key []byte) uint64 {
 	if f.info.HashID != xxh3ID {
 		if c := f.opened.Load(); c != nil {
 			c.fail(ErrHash)
 		}
 		return 0
+	}
+	if f.info.KeyKind == LowerKeys {
+		var buffer [256]byte
+		key = lower(key, buffer[:0])
 	}
 	return Digest(key, f.info.Seed)
 }

@@ -192,7 +192,7 @@ func TestChangedModeIsNotReported(t *testing.T) {
 
 func TestKeysOfAnotherKindAnswerMaybe(t *testing.T) {
 	for name, wanted := range map[string][3]error{ // of a string, 3 bytes, an integer
-		"unknown-not-said": {}, "text": {nil, nil, ErrKeyKind}, "bytes": {nil, nil, ErrKeyKind},
+		"unknown-not-said": {}, "text": {nil, nil, ErrKeyKind}, "bytes": {ErrKeyKind, nil, ErrKeyKind},
 		"integers": {ErrKeyKind, ErrKeyKind, nil}, "fixed-1": {ErrKeyKind, ErrKeyKind, ErrKeyKind},
 		"newer-6": {ErrFeature, ErrFeature, ErrFeature}, "lower": {nil, nil, ErrKeyKind},
 	} {

@@ -36,7 +36,7 @@ const (
 	LowerKeys   KeyKind = 2 // strings in which A to Z were replaced by a to z
 	IntegerKeys KeyKind = 3 // 64-bit integers, as TestUint64 and TestInt64 take them
 	fixedKeys   KeyKind = 4
-	BytesKeys   KeyKind = 5 // byte strings
+	BytesKeys   KeyKind = 5 // byte strings; strings do not fit
 )
 
 // Fixed is the kind of keys of size bytes, 1 to 2^24 - 1. Params with another size are refused.
@@ -63,19 +63,21 @@ func (k KeyKind) String() string {
 	return [...]string{"unknown", "text", "lower", "integers", "", "bytes"}[k]
 }
 
-// plain reports whether strings and byte strings of every length fit, unchanged.
-func (k KeyKind) plain() bool { return k == UnknownKeys || k == TextKeys || k == BytesKeys }
+// plain reports whether keys of the kind given, TextKeys or BytesKeys, fit unchanged at every length.
+func (k KeyKind) plain(given KeyKind) bool {
+	return k == UnknownKeys || k == TextKeys || k == BytesKeys && given == BytesKeys
+}
 
 // fit checks a key of the kind given by a caller: TextKeys, IntegerKeys, or BytesKeys of size bytes.
 func (k KeyKind) fit(given KeyKind, size int) error {
 	ok := k == UnknownKeys
 	switch given {
 	case TextKeys:
-		ok = ok || k == TextKeys || k == LowerKeys || k == BytesKeys
+		ok = ok || k == TextKeys || k == LowerKeys
 	case IntegerKeys:
 		ok = ok || k == IntegerKeys
 	case BytesKeys:
-		ok = ok || k.plain() || k == LowerKeys || k == IntegerKeys && size == 8 || k == Fixed(size) && size > 0
+		ok = ok || k.plain(BytesKeys) || k == LowerKeys || k == IntegerKeys && size == 8 || k == Fixed(size) && size > 0
 	}
 	switch {
 	case k.newer():

@@ -78,7 +78,7 @@ func digestsOf(t testing.TB, f *Filter, path string) (digests []uint64) {
 		if strings.HasSuffix(path, ".digests") {
 			digests = append(digests, number(t, string(key), 16))
 		} else {
-			digests = append(digests, f.Digest(key))
+			digests = append(digests, Digest(key, f.Info().Seed))
 		}
 	}
 	return digests

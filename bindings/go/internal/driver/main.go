@@ -150,7 +150,7 @@ func (s *session) digestsOf(path string) ([]uint64, error) {
 	digests := make([]uint64, len(keys))
 	for i, key := range keys {
 		if !s.digests && !strings.HasSuffix(path, ".digests") {
-			digests[i] = s.filter.Digest(key)
+			digests[i] = bloomfile.Digest(key, s.filter.Info().Seed)
 		} else if digests[i], err = strconv.ParseUint(string(key), 16, 64); err != nil {
 			return nil, err
 		}
@@ -183,13 +183,13 @@ func (s *session) random(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	maybes, answers := 0, make([]byte, count)
+	maybes, answers, seed := 0, make([]byte, count), s.filter.Info().Seed
 	for i := range answers {
 		var key [8]byte
 		answers[i] = '0'
 		state += 0x9E3779B97F4A7C15
 		binary.LittleEndian.PutUint64(key[:], splitMix(state))
-		if s.filter.TestDigest(s.filter.Digest(key[:])) {
+		if s.filter.TestDigest(bloomfile.Digest(key[:], seed)) {
 			maybes++
 			answers[i] = '1'
 		}
@@ -231,7 +231,7 @@ func answerImage(image, keys []byte) string {
 	}
 	option := bloomfile.AnyHash()
 	if id := f.Info().HashID; id == 1 {
-		answers[0] = singly(f, digests, func(i int) uint64 { return f.Digest(keys[8*i : 8*i+8]) })
+		answers[0] = singly(f, digests, func(i int) uint64 { return bloomfile.Digest(keys[8*i:8*i+8], f.Info().Seed) })
 	} else {
 		answers[0] = together(f, digests)
 		option = bloomfile.WithHash(id, f.Info().SelfTest)

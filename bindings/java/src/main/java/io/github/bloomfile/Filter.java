@@ -42,7 +42,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * InternalError} in the calling thread some time later. So a lookup that would answer <em>no</em> tests a copy of the
  * bytes again: clear bits count only if their bytes, or the last bytes of the file, certainly exist. Otherwise it
  * answers <em>maybe</em>. {@link #mayContainDigests(long[], int, int, boolean[], int) Batches} check for such errors,
- * and for the size of the file, once. {@link Options#inMemory} reads the file when it is opened, and does not depend on
+ * and for the last bytes of the file, once. {@link Options#inMemory} reads the file when it is opened, and does not depend on
  * it afterwards.
  *
  * <p>Live filters, to which other programs add keys, are refused ({@link ErrorCode#ELIVE}) unless {@link Options#live}
@@ -774,9 +774,10 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** Returns whether the live filter is poisoned, so that "no" is not valid. Call it after reading the bits. */
+    /** Returns whether the live filter may lack bits, so that "no" is not valid. Call it after reading the bits. */
     private boolean isPoisoned() {
-        return live.isPoisoned() && lose(ErrorCode.EPOISONED);
+        ErrorCode why = live.poison();
+        return why != null && lose(why);
     }
 
     private boolean looksAgain(long digest) {
@@ -840,7 +841,7 @@ public final class Filter implements Closeable {
     public int mayContainDigests(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
         Objects.checkFromIndexSize(off, length, digests.length);
         Objects.checkFromIndexSize(maybeOff, length, maybe.length);
-        // Before, so that it happens seldom; after, so that no answer counts that was read from nothing.
+        // Before, so that a fault is rare; after, so that no answer counts that was read from a lost page.
         boolean all = doubtful && doubt() || mapped != null && mapped.isCut() && lose();
         if (!all) {
             try {
@@ -848,7 +849,7 @@ public final class Filter implements Closeable {
                 for (Image layer : layers) {
                     layer.mayContain(digests, off, length, maybe, maybeOff);
                 }
-                all = mapped != null && (hearOfFaults() == 0 || mapped.isCut()) && lose() || live != null && isPoisoned();
+                all = mapped != null && (hearOfFaults() == 0 || !mapped.wasThere()) && lose() || live != null && isPoisoned();
             } catch (InternalError e) {
                 all = lose();
             } finally {

@@ -469,7 +469,8 @@ final class Image {
         int x = ((int) page & CHUNK_MASK) + place;
         int next = x + 4 * c;
         for (int j = 0; j < c; j++) {
-            long pair = bytes.getInt(x + 4 * j) & 0xFFFFFFFFL | (long) bytes.getInt(next + 4 * j) << 32;
+            // Not a sign-extended int: on x86 the Java VM crashes where that instruction cannot read a page.
+            long pair = bytes.getInt(x + 4 * j) & 0xFFFFFFFFL | bytes.getLong(next + 4 * j - 4) & -1L << 32;
             if (((Long.bitCount(pair & a) ^ h >>> j) & 1) != 0) {
                 return false;
             }

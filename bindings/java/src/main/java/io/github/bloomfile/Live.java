@@ -167,10 +167,16 @@ final class Live {
         }
     }
 
-    /** R8: whether a record is poisoned, so that bits may be missing. Call this after the bits were read. */
-    boolean isPoisoned() {
+    /**
+     * R8: why bits may be missing, or null: a record is poisoned, or both are zeros, because the file was truncated and
+     * extended again. Call this after the bits were read.
+     */
+    ErrorCode poison() {
         VarHandle.acquireFence();
-        return state(STATE) == Header.POISONED || state(Header.FILE / 4 + STATE) == Header.POISONED;
+        int first = state(STATE);
+        int second = state(Header.FILE / 4 + STATE);
+        return first == Header.POISONED || second == Header.POISONED ? ErrorCode.EPOISONED
+                : (first | second) == 0 ? ErrorCode.ECHANGED : null;
     }
 
     /** Reads by a copy: if the file was truncated, the copy leaves the initial value, which is "poisoned". */

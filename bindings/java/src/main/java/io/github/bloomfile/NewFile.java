@@ -80,9 +80,21 @@ final class NewFile implements Closeable {
         }
         Header old = old();
         if (old != null && old.state != Header.SEALED) {
-            throw refusal("it is a live filter, to which programs may add (write to another file)");
+            throw refusalOfLive();
         }
         return true;
+    }
+
+    /** Returns whether a damaged header has a record that is live or poisoned, and no sealed record. */
+    private static boolean looksLive(byte[] head) {
+        int first = Header.u32(head, Header.FILE / 2 + 8);
+        int second = Header.u32(head, Header.FILE / 4 * 3 + 8);
+        return first != Header.SEALED && second != Header.SEALED
+                && (first == Header.LIVE || first == Header.POISONED || second == Header.LIVE || second == Header.POISONED);
+    }
+
+    private FileSystemException refusalOfLive() {
+        return refusal("it is a live filter, to which programs may add (write to another file)");
     }
 
     /** The header of the file to be replaced; null of an empty or damaged one. */
@@ -105,8 +117,11 @@ final class NewFile implements Closeable {
                     throw refusal("it is not a filter (write to another file)");
                 case ELIVE:
                 case EPOISONED:
-                    throw refusal("it is a live filter, to which programs may add (write to another file)");
+                    throw refusalOfLive();
                 default:
+                    if (Header.u32(head, 12) == Header.FILE && looksLive(head)) {
+                        throw refusalOfLive();
+                    }
                     return null;
             }
         }

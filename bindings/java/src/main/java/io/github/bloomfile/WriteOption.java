@@ -4,8 +4,9 @@ package io.github.bloomfile;
 /** Options of the calls that write a filter. */
 public enum WriteOption {
     /**
-     * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced; programs that
-     * have the old one open keep it. A file that exists is an error by default, {@link
+     * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced. A live
+     * filter is refused, even with a damaged header, unless both its records are lost. Programs that have the old file open
+     * keep it. A file that exists is an error by default, {@link
      * java.nio.file.FileAlreadyExistsException}.
      */
     REPLACE,

@@ -246,13 +246,17 @@ public class BuilderTest {
     public void liveFiltersAreNotReplaced() throws IOException {
         Path path = root.resolve("live.bloom");
         Files.copy(Spec.GOLDEN.resolve("live/growing-1/filter.bloom"), path);
-        byte[] before = Files.readAllBytes(path);
-        try (Builder builder = new Builder(new Params())) {
-            builder.add("key");
-            assertThrows(FileSystemException.class, () -> builder.finish(path, WriteOption.REPLACE));
+        for (int damaged : new int[] {-1, 100, 2048, 3072 + 8}) { // no byte, the static header, a record, the state of a record
+            byte[] before = Files.readAllBytes(path);
+            before[Math.max(0, damaged)] ^= damaged < 0 ? 0 : 1;
+            Files.write(path, before);
+            try (Builder builder = new Builder(new Params())) {
+                builder.add("key");
+                assertThrows(FileSystemException.class, () -> builder.finish(path, WriteOption.REPLACE));
+            }
+            assertArrayEquals(before, Files.readAllBytes(path));
+            assertEquals(1, root.toFile().list().length);
         }
-        assertArrayEquals(before, Files.readAllBytes(path));
-        assertEquals(1, root.toFile().list().length);
     }
 
     /** It was kept in memory when its size was not known before the keys. */

@@ -51,8 +51,8 @@ func NewBloomFilter(p Params) (*BloomFilter, error) {
 	return nil, fmt.Errorf("bloomfile: %w", err)
 }
 
-// NewWithEstimates returns a filter for n keys and a false-positive rate. It panics if there is no such filter; see
-// NewBloomFilter.
+// NewWithEstimates returns a filter for n keys and a false-positive rate; 0 is 0.01. It panics if there is no such filter, or
+// if memory for it is lacking; NewBloomFilter returns an error.
 func NewWithEstimates(n uint, rate float64) *BloomFilter {
 	if n == 0 {
 		n = 1
@@ -60,7 +60,8 @@ func NewWithEstimates(n uint, rate float64) *BloomFilter {
 	return must(NewBloomFilter(Params{Capacity: uint64(n), Rate: rate}))
 }
 
-// New returns a filter of at least m bits, and k positions per key. More than 64 positions count as 64.
+// New returns a filter of at least m bits, and k positions per key. More than 64 positions count as 64. It panics if memory
+// for it is lacking.
 func New(m, k uint) *BloomFilter {
 	if m == 0 {
 		m = 1
@@ -166,18 +167,21 @@ func (f *BloomFilter) addTyped(key []byte, given KeyKind) bool {
 
 // doubt notes why a lookup returned true.
 func (f *BloomFilter) doubt(err error) {
-	if f.sticky != nil {
-		f.sticky.set(err)
-	}
+	f.sticky.set(err)
 }
 
-// Err returns ErrKeyKind if a key did not fit the kind of the filter's keys, or nil.
+// Err returns ErrKeyKind if a key did not fit the kind of the filter's keys, ErrParams for the zero value, or nil.
 func (f *BloomFilter) Err() error {
-	if f.lost != nil || f.sticky == nil {
+	switch {
+	case f.sticky == nil:
+		return errNoSize
+	case f.lost != nil:
 		return f.lost
 	}
 	return f.sticky.get()
 }
+
+var errNoSize = fmt.Errorf("bloomfile: a BloomFilter without a size: %w", ErrParams)
 
 // Test reports whether a byte string may be in the filter.
 func (f *BloomFilter) Test(key []byte) bool {
@@ -275,7 +279,7 @@ func (f *BloomFilter) ApproximatedSize() uint32 {
 func (f *BloomFilter) ClearAll() *BloomFilter {
 	copy(f.body, make([]byte, len(f.body)))
 	f.counts = counts{watermark: f.watermark}
-	f.lost = nil
+	f.lost, f.sticky = nil, &sticky{}
 	return f
 }
 
@@ -296,9 +300,9 @@ func (f *BloomFilter) Equal(g *BloomFilter) bool {
 // Merge adds the keys of g, which must have the same layout, bits, K and seed. If only one of the two has keys of a known
 // kind, the kind of the result is unknown.
 func (f *BloomFilter) Merge(g *BloomFilter) error {
-	err := kindsMerge(f.kind(), g.kind())
+	err := compareShapes([]*layer{{header: f.header}, {header: g.header}})
 	switch {
-	case !alike(&f.header, &g.header):
+	case err == nil && !alike(&f.header, &g.header):
 		err = ErrDiffBits
 	case err == nil:
 		err = g.lost
@@ -340,7 +344,7 @@ func (f *BloomFilter) seal() error {
 	case f.lost != nil:
 		return fmt.Errorf("bloomfile: a key could not be added: %w", f.lost)
 	case len(f.image) == 0: // the zero value
-		return fmt.Errorf("bloomfile: a BloomFilter without a size: %w", ErrParams)
+		return errNoSize
 	}
 	if f.unplanned { // as in a filter that a Builder sizes
 		f.capacity = uint64(math.Min(math.Max(float64(f.n), 1), maxBits))
@@ -367,7 +371,7 @@ func (f *BloomFilter) WriteFile(path string) error {
 }
 
 // MarshalBinary returns the bytes of the sealed filter.
-func (f *BloomFilter) MarshalBinary() ([]byte, error) {
+func (f BloomFilter) MarshalBinary() ([]byte, error) {
 	c := f.Copy()
 	if err := c.seal(); err != nil {
 		return nil, err

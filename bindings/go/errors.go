@@ -4,10 +4,7 @@
 
 package bloomfile
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // A Kind groups errors by the remedy. errors.Is(err, bloomfile.Damaged) holds for every error of that kind.
 type Kind string
@@ -69,7 +66,7 @@ var (
 	ErrState         = &Error{"ESTATE", "a commit record contradicts itself", Damaged}
 	ErrPoisoned      = &Error{"EPOISONED", "a live filter that could not be written to disk", State}
 	ErrSealed        = &Error{"ESEALED", "a sealed filter cannot be changed", State}
-	ErrLive          = &Error{"ELIVE", "a live filter, which this module does not read: seal it (bfseal)", State}
+	ErrLive          = &Error{"ELIVE", "a live filter, which this module does not read: seal a copy (bfseal FILE COPY)", State}
 	ErrUnclean       = &Error{"EUNCLEAN", "a crash may have lost keys", State}
 	ErrNoBoot        = &Error{"ENOBOOT", "the boot of the machine is unknown", System}
 	ErrFileSystem    = &Error{"EFILESYSTEM", "a live filter on a file system that other hosts may change", System}
@@ -105,11 +102,20 @@ var (
 
 // Errors of this module, which are not errors of the format.
 var (
-	// ErrClosed is the sticky error of a lookup after Close. The lookup returned "maybe".
-	ErrClosed = errors.New("the filter is closed")
-	// ErrParams is the error of parameters out of range.
-	ErrParams = errors.New("a parameter is out of range")
+	// ErrClosed is the sticky error of a lookup after Close, or in the zero Filter. The lookup returned "maybe".
+	ErrClosed error = &ownError{"the filter is closed, or was never opened", State}
+	// ErrParams is the error of parameters out of range, and of filters too large for this process.
+	ErrParams error = &ownError{"a parameter is out of range", Usage}
 )
+
+type ownError struct {
+	text string
+	kind Kind
+}
+
+func (e *ownError) Error() string { return e.text }
+
+func (e *ownError) Is(target error) bool { return target == e.kind }
 
 // PageError is ErrPage with the number of the page.
 type PageError struct {

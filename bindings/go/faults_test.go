@@ -265,7 +265,7 @@ func TestJSONRoundTripKeepsTheKeys(t *testing.T) {
 
 func TestZeroBloomFilterIsNotWritten(t *testing.T) {
 	var f BloomFilter
-	if _, err := f.WriteTo(io.Discard); !errors.Is(err, ErrParams) || !f.TestString("x") {
+	if _, err := f.WriteTo(io.Discard); !errors.Is(err, ErrParams) || !f.TestString("x") || !errors.Is(f.Err(), ErrParams) {
 		t.Error(err)
 	}
 }

@@ -17,8 +17,9 @@ import (
 // and Err returns the reason.
 type Filter struct {
 	opened atomic.Pointer[contents] // nil after Close
-	sticky *sticky
+	sticky *sticky                  // nil: the zero value
 	info   Info
+	damage []*damage // of each layer
 }
 
 // contents is all that a lookup needs. A lookup that runs during Close keeps it.
@@ -49,6 +50,9 @@ type sticky struct {
 }
 
 func (s *sticky) set(err error) {
+	if s == nil {
+		return
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if severity(err) > severity(s.err) {
@@ -67,8 +71,10 @@ func severity(err error) int {
 	case nil:
 		return 0
 	case ErrChanged:
-		return 3
+		return 4
 	case ErrBody:
+		return 3
+	case ErrClosed:
 		return 2
 	}
 	return 1
@@ -99,6 +105,9 @@ func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{sticky: c.sticky, info: describe(layers)}
+	for _, l := range layers {
+		f.damage = append(f.damage, l.damage)
+	}
 	f.opened.Store(c)
 	return f, nil
 }
@@ -118,12 +127,19 @@ func (c *contents) name(hash *hashName) error {
 	return nil
 }
 
-// Close closes the filter. Later lookups return true, and Err returns ErrClosed. Other goroutines may be in a lookup: the
-// file stays mapped until they finish and the garbage collector runs.
+// Close closes the filter. Later lookups return true, and Err returns ErrClosed, or ErrPage, ErrBody or ErrChanged if that was
+// found before. Other goroutines may be in a lookup: the file stays mapped until they finish and the garbage collector
+// runs. Every 1000th Close of a mapped file runs the garbage collector.
 func (f *Filter) Close() error {
-	f.opened.Store(nil)
+	if c := f.opened.Swap(nil); c != nil && c.file != nil && atomic.AddUint32(&closedMaps, 1)%1000 == 0 {
+		runtime.GC()
+	}
 	return nil
 }
+
+// closedMaps counts mapped filters that were closed. Mappings do not make the garbage collector run, and a process cannot
+// have more than 65,530 on Linux.
+var closedMaps uint32
 
 func (f *Filter) open() (*contents, error) {
 	if c := f.opened.Load(); c != nil {
@@ -312,18 +328,17 @@ func (c *contents) guard(work func() error) (err error) {
 // returns nil, earlier answers are reliable, within the limits of section 14.2 of the specification.
 func (f *Filter) Err() error {
 	c, err := f.open()
-	if err != nil {
-		return f.sticky.get()
-	}
-	if c.file != nil && c.changed() {
-		c.fail(ErrChanged)
-	}
-	err = f.sticky.get()
-	if severity(err) > 1 {
+	if err == nil {
+		_ = c.look()
+	} else if f.sticky == nil {
 		return err
 	}
-	for i, l := range c.layers {
-		if p := l.firstBad.Load(); p != noPage {
+	err = f.sticky.get()
+	if severity(err) > severity(ErrClosed) {
+		return err
+	}
+	for i, d := range f.damage {
+		if p := d.firstBad.Load(); p != noPage {
 			return &PageError{i, p}
 		}
 	}
@@ -332,12 +347,8 @@ func (f *Filter) Err() error {
 
 // DamagedPages returns the number of damaged pages found so far.
 func (f *Filter) DamagedPages() (count uint64) {
-	c, err := f.open()
-	if err != nil {
-		return 0
-	}
-	for _, l := range c.layers {
-		count += l.bad.len()
+	for _, d := range f.damage {
+		count += d.bad.len()
 	}
 	return count
 }

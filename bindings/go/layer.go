@@ -21,9 +21,14 @@ type layer struct {
 
 	header
 	record
-	head     []byte // a copy of the H bytes
-	image    []byte // all bytes, mapped or in memory
-	table    []byte
+	head  []byte // a copy of the H bytes
+	image []byte // all bytes, mapped or in memory
+	table []byte
+	*damage
+}
+
+// damage outlives the bytes of a closed filter.
+type damage struct {
 	bad      bitmap        // pages whose checksum was wrong
 	firstBad atomic.Uint64 // the first page found wrong, or noPage
 }
@@ -46,7 +51,7 @@ func parseLayer(b []byte, anyHash bool) (*layer, error) {
 	l := &layer{
 		header: *h, record: *r, head: head, image: b[:h.imageSize()], body: b[h.size:end], table: b[end:h.imageSize()],
 		blocks: h.m / 512, count: h.m / 512,
-		good: newBitmap(h.pages()), bad: newBitmap(h.pages()), positions: h.k,
+		good: newBitmap(h.pages()), positions: h.k, damage: &damage{bad: newBitmap(h.pages())},
 	}
 	l.firstBad.Store(noPage)
 	if h.incompat&isSlice != 0 {

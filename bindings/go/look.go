@@ -17,6 +17,18 @@ type origin struct {
 	info  os.FileInfo
 }
 
+// look returns ErrChanged if the open file was written to, now or earlier.
+func (c *contents) look() error {
+	if c.sticky.get() == ErrChanged {
+		return ErrChanged
+	}
+	if c.file != nil && c.changed() {
+		c.fail(ErrChanged)
+		return ErrChanged
+	}
+	return nil
+}
+
 // changed reports whether the open file was written to.
 func (c *contents) changed() bool {
 	if c.guard(c.compareHeaders) != nil {

@@ -11,15 +11,21 @@ import (
 )
 
 // Verify checks the whole body. It returns nil, ErrPage (as a *PageError), ErrBody, ErrChanged, or the error of ctx.
-// Lookups return "maybe" for damaged pages from then on.
+// Lookups return "maybe" for damaged pages from then on. It also checks the file, as Err does.
 func (f *Filter) Verify(ctx context.Context) error {
 	c, err := f.open()
 	if err != nil {
 		return err
 	}
+	if err := c.look(); err != nil {
+		return err
+	}
 	err = c.guard(func() error { return c.verify(ctx) })
 	if err == ErrChanged || err == ErrBody {
 		c.fail(err)
+	}
+	if now := c.look(); now != nil {
+		return now
 	}
 	return err
 }

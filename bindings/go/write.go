@@ -16,33 +16,42 @@ import (
 	"time"
 )
 
-// Bytes returns a copy of the bytes of the filter. It returns ErrChanged if the mapped file was
-// truncated.
+// Bytes returns a copy of the bytes of the filter. It returns ErrChanged if another program changed the open file.
 func (f *Filter) Bytes() ([]byte, error) {
 	c, err := f.open()
 	if err != nil {
 		return nil, err
 	}
-	var b []byte
+	b, err := allocate(uint64(len(c.image)))
+	if err != nil {
+		return nil, fmt.Errorf("bloomfile: %w", err)
+	}
 	err = c.guard(func() error {
-		b = append(b, c.image...)
+		copy(b, c.image)
 		if c.file != nil && c.cut() {
 			return ErrChanged
 		}
 		return nil
 	})
-	return b, err
+	if err == nil {
+		err = c.look() // after the copy
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // stable returns bytes that no other program can change. The caller must not change them.
 func (f *Filter) stable() ([]byte, error) {
 	if c := f.opened.Load(); c != nil && c.file == nil {
-		return c.image, nil
+		return c.image, c.look()
 	}
 	return f.Bytes()
 }
 
-// WriteTo writes the bytes of the filter, with their checksums, to w. It does not verify them.
+// WriteTo writes the bytes of the filter, with their checksums, to w. It does not verify them, but returns ErrChanged as
+// Bytes does.
 func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	b, err := f.stable()
 	if err != nil {

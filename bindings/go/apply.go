@@ -16,7 +16,7 @@ func Apply(base *Filter, patch []byte) (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloomfile: cannot apply the patch: %w", err)
 	}
-	return ownFilter(image)
+	return ownFilter(image, base)
 }
 
 func applyAll(base *Filter, patch []byte) ([]byte, error) {
@@ -31,7 +31,10 @@ func applyAll(base *Filter, patch []byte) ([]byte, error) {
 	if layers[0].layout == Ribbon {
 		return nil, ErrIsRibbon
 	}
-	image := make([]byte, len(b))
+	image, err := allocate(uint64(len(b)))
+	if err != nil {
+		return nil, err
+	}
 	r := &patchReader{left: patch}
 	for at, i := uint64(0), 0; i < len(layers); i++ {
 		size := layers[i].imageSize()

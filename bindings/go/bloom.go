@@ -277,7 +277,9 @@ func (f *BloomFilter) ApproximatedSize() uint32 {
 
 // ClearAll removes all keys.
 func (f *BloomFilter) ClearAll() *BloomFilter {
-	copy(f.body, make([]byte, len(f.body)))
+	for i := range f.body {
+		f.body[i] = 0
+	}
 	f.counts = counts{watermark: f.watermark}
 	f.lost, f.sticky = nil, &sticky{}
 	return f
@@ -297,13 +299,15 @@ func (f *BloomFilter) Equal(g *BloomFilter) bool {
 	return alike(&f.header, &g.header) && bytes.Equal(f.body, g.body)
 }
 
-// Merge adds the keys of g, which must have the same layout, bits, K and seed. If only one of the two has keys of a known
+// Merge adds the keys of g, which must have the same layout, form, bits, K and seed. If only one of the two has keys of a known
 // kind, the kind of the result is unknown.
 func (f *BloomFilter) Merge(g *BloomFilter) error {
 	err := compareShapes([]*layer{{header: f.header}, {header: g.header}})
 	switch {
-	case err == nil && !alike(&f.header, &g.header):
+	case err == nil && f.m != g.m:
 		err = ErrDiffBits
+	case err == nil && f.size != g.size:
+		err = ErrDiffForm
 	case err == nil:
 		err = g.lost
 	}

@@ -32,6 +32,7 @@ func init() {
 // paramsOf reads the options of bfcreate in a golden row.
 func paramsOf(t *testing.T, r row) (p Params) {
 	t.Helper()
+	p.OverCapacity = true // --overfull
 	words := splitWords(r["bfcreate"])
 	for i := 0; i < len(words); i += 2 {
 		value := words[i+1]
@@ -237,7 +238,7 @@ func TestRandomFiltersFindTheirKeys(t *testing.T) {
 	chance := rand.New(rand.NewSource(1))
 	for i := 0; i < 60; i++ {
 		n := 1 + chance.Intn(3000)
-		p := Params{Layout: Layout(1 + chance.Intn(4)), Bits: uint64(1 + chance.Intn(50000)), Embedded: i%2 == 0}
+		p := Params{Layout: Layout(1 + chance.Intn(4)), Bits: uint64(1 + chance.Intn(50000)), Embedded: i%2 == 0, OverCapacity: true}
 		b, _ := NewBuilder(p)
 		for j := 0; j < n; j++ {
 			b.AddDigest(chance.Uint64())

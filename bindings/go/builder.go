@@ -10,7 +10,8 @@ import (
 )
 
 // A Builder builds a filter from a list of keys, in any layout. It keeps 8 bytes per key: the number of different keys is
-// exact, the filter can be sized for it, and bfcreate makes the same bytes.
+// exact, and the filter can be sized for it. It records only Params.KeyKind as the kind of the keys, whichever methods add
+// them. With the same parameters, and TextKeys for lines, bfcreate makes the same bytes.
 //
 // A Builder must not be used by several goroutines at the same time.
 type Builder struct {
@@ -91,8 +92,8 @@ func (b *Builder) build() ([]byte, error) {
 	if h.incompat == isSlice {
 		digests = distinct(h.inSlice(digests))
 	}
-	if !b.params.OverCapacity && h.full(uint64(len(digests))) {
-		return nil, fmt.Errorf("%d keys, and a capacity of %d: %w", len(digests), h.capacity, ErrFull)
+	if !b.params.OverCapacity && h.full(uint64(len(digests)), b.params.Capacity != 0) {
+		return nil, fmt.Errorf("%d keys in %d bits, and a capacity of %d: %w", len(digests), h.m, h.capacity, ErrFull)
 	}
 	image, err := newImage(h)
 	if err != nil {
@@ -128,9 +129,15 @@ func (h *header) fill(body []byte, digests []uint64) error {
 	return nil
 }
 
-// ownFilter opens an image that this process has made in memory.
-func ownFilter(image []byte) (*Filter, error) {
-	f, err := newFilter(image, nil, options{anyHash: true})
+// ownFilter opens an image that this process has made in memory, of sources that have the same hash function.
+func ownFilter(image []byte, sources ...*Filter) (*Filter, error) {
+	o := options{anyHash: true}
+	for _, source := range sources {
+		if source.hash != nil {
+			o.hash = source.hash
+		}
+	}
+	f, err := newFilter(image, nil, o)
 	if err != nil {
 		return nil, fmt.Errorf("bloomfile: %w", err)
 	}

@@ -49,11 +49,11 @@ func ExampleBuilder() {
 }
 
 func ExampleParse() {
-	image, err := os.ReadFile("../../tests/golden/classic-embedded.bloom") // or go:embed
+	image, err := bloomfile.New(4096, 4).AddString("a").MarshalBinary() // or go:embed
 	if err != nil {
 		log.Fatal(err)
 	}
-	image[550] ^= 1 // damage
+	image[4096+100] ^= 1 // damage
 	f, err := bloomfile.Parse(image)
 	if err != nil {
 		log.Fatal(err)

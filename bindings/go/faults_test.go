@@ -109,7 +109,7 @@ func TestRibbonForTooManyKeysIsRefusedEarly(t *testing.T) {
 func TestBuilderRefusesMoreThanTwiceTheRate(t *testing.T) {
 	for _, p := range []Params{
 		{Capacity: 1000}, {Capacity: 1000, Layout: Classic}, {Capacity: 1000, Layout: Counting},
-		{Capacity: 1000, Layout: Ribbon}, {Capacity: 1000, Bits: 10240, K: 7}, {Bits: 10240, K: 7, Rate: 0.01},
+		{Capacity: 1000, Layout: Ribbon}, {Capacity: 1000, Bits: 10240, K: 7}, {Bits: 10240, K: 7, Rate: 0.01}, {Bits: 10240},
 		{Capacity: 1000000, Slice: 2, Slices: 100, Rate: 1e-9},
 	} {
 		for _, keys := range []int{1000, 20000} {

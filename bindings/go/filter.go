@@ -20,6 +20,7 @@ type Filter struct {
 	sticky *sticky                  // nil: the zero value
 	info   Info
 	damage []*damage // of each layer
+	hash   *hashName // of WithHash
 }
 
 // contents is all that a lookup needs. A lookup that runs during Close keeps it.
@@ -104,7 +105,7 @@ func newFilter(image []byte, file *mapping, o options) (*Filter, error) {
 	if err := c.name(o.hash); err != nil {
 		return nil, err
 	}
-	f := &Filter{sticky: c.sticky, info: describe(layers)}
+	f := &Filter{sticky: c.sticky, info: describe(layers), hash: o.hash}
 	for _, l := range layers {
 		f.damage = append(f.damage, l.damage)
 	}

@@ -30,6 +30,7 @@ func samples(t testing.TB) (rows []row) {
 
 func readAll(t testing.TB, path string) []byte {
 	t.Helper()
+	needs(t, path)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -20,14 +20,21 @@ func newImage(h *header) ([]byte, error) {
 	return allocate(h.imageSize())
 }
 
-// allocate returns zero bytes, or ErrParams for a size that no process can have.
+// allocate returns zero bytes, or ErrParams for a size that this process cannot have.
 func allocate(size uint64) (b []byte, err error) {
 	defer func() {
 		if recover() != nil { // make: len out of range
-			b, err = nil, fmt.Errorf("%d bytes are too many for this process: %w", size, ErrParams)
+			b, err = nil, tooLarge(size)
 		}
 	}()
+	if !canAllocate(size) {
+		return nil, tooLarge(size)
+	}
 	return make([]byte, size), nil
+}
+
+func tooLarge(size uint64) error {
+	return fmt.Errorf("%d bytes are too many for this process: %w", size, ErrParams)
 }
 
 func (h *header) bodyOf(image []byte) []byte { return image[h.size : h.size+h.bodySize] }

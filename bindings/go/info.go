@@ -13,7 +13,7 @@ import (
 type Info struct {
 	Layout      Layout
 	Embedded    bool    // the form with a header of 512 bytes
-	Keys        uint64  // different keys; of a series, of all layers
+	Keys        uint64  // different keys; if it was live, adds of keys that seemed new; of a series, of all layers
 	Estimated   bool    // Keys is an estimate
 	Bits        uint64  // m: bits or counters
 	K           uint32  // positions of a key

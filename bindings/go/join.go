@@ -51,7 +51,7 @@ func join(slices []*Filter) (*Filter, error) {
 		total.n = sum
 	}
 	seal(image, h, total)
-	return ownFilter(image)
+	return ownFilter(image, slices...)
 }
 
 // complete checks steps 1 to 4 of sorted slices.

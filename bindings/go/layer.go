@@ -42,6 +42,9 @@ func parseLayer(b []byte, anyHash bool) (*layer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bitmaps := h.pages() / 4; !canAllocate(bitmaps) {
+		return nil, tooLarge(bitmaps)
+	}
 	head = head[:h.size]
 	r, err := parseRecords(head, h)
 	if err != nil {

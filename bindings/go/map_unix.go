@@ -2,11 +2,12 @@
 
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-// Mapped files, where the standard library has mmap.
+// Mapped files, memory and locks, where the standard library has mmap.
 
 package bloomfile
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -29,6 +30,33 @@ func mapFile(f *os.File, size int64) (*mapping, error) {
 	m := &mapping{b}
 	runtime.SetFinalizer(m, func(m *mapping) { _ = syscall.Munmap(m.bytes) })
 	return m, nil
+}
+
+// canAllocate reports whether the system would grant memory of that size. The Go runtime ends the program if it does not.
+func canAllocate(size uint64) bool {
+	const small, slack = 64 << 20, 16 << 20
+	if size < small {
+		return true
+	}
+	if size > math.MaxInt-slack {
+		return false
+	}
+	b, err := syscall.Mmap(-1, 0, int(size)+slack, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err == nil {
+		_ = syscall.Munmap(b)
+	}
+	return err == nil
+}
+
+// hasWriters reports whether a program holds a live filter open for writing: a lock on byte 0, live.md 4.
+func hasWriters(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Len: 1}
+	return syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &lock) == nil && lock.Type != syscall.F_UNLCK
 }
 
 // faulted reports whether a panic is a fault in the mapping.

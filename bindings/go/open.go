@@ -28,7 +28,7 @@ type options struct {
 type Option func(*options)
 
 // WithHash names the hash function of an application that makes the digests of the lookups. Filters of another
-// function are refused: ErrHash, ErrSelfTest.
+// function are refused: ErrHash, ErrSelfTest. The results of Fold, Merge, Intersect, Join and Apply keep the name.
 func WithHash(id uint32, selfTest uint64) Option {
 	return func(o *options) { o.hash = &hashName{id, selfTest} }
 }

@@ -126,7 +126,7 @@ func fold(f *Filter, factor uint64) (*Filter, error) {
 	}
 	l.foldInto(h.bodyOf(image), factor, false)
 	seal(image, h, counts{l.n, l.flags&flagEstimated != 0, l.watermark})
-	return ownFilter(image)
+	return ownFilter(image, f)
 }
 
 // foldInto combines the folded body with another body.
@@ -236,7 +236,7 @@ func merge(filters []*Filter, how uint32) (*Filter, error) {
 	}
 	ones, _ := countCells(h.layout, h.bodyOf(image))
 	seal(image, h, mergedCounts(layers, h, how, ones))
-	return ownFilter(image)
+	return ownFilter(image, filters...)
 }
 
 // compareShapes returns the first error by which layers differ: operations.md 2.

@@ -67,7 +67,8 @@ func TestPatchesBetweenRandomFiltersApply(t *testing.T) {
 	chance := rand.New(rand.NewSource(1))
 	for i := 0; i < 40; i++ {
 		p := Params{
-			Layout: Layout(1 + i%3), Bits: uint64(1 + chance.Intn(1<<uint(chance.Intn(23)))), K: 1 + chance.Intn(9),
+			OverCapacity: true,
+			Layout:       Layout(1 + i%3), Bits: uint64(1 + chance.Intn(1<<uint(chance.Intn(23)))), K: 1 + chance.Intn(9),
 			Embedded: i%2 == 0, Label: "old",
 		}
 		a, _ := NewBuilder(p)

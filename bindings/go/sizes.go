@@ -154,9 +154,12 @@ func (s *sizer) least(n uint64, target float64) uint64 {
 	return high
 }
 
-// full reports whether the rate to expect of n keys is over twice the target. The share of a slice is chance, so it has a
-// margin.
-func (h *header) full(n uint64) bool {
+// full reports whether the rate to expect of n keys is over twice the target, or over a half if neither a rate nor a capacity
+// was planned. The share of a slice is chance, so it has a margin.
+func (h *header) full(n uint64, planned bool) bool {
+	if n == 0 {
+		return false
+	}
 	if h.incompat == isSlice {
 		share := float64(h.capacity) * float64(h.m/512) / float64(h.wholeBlocks)
 		if float64(n) <= share+6*(math.Sqrt(share)+1) {
@@ -164,7 +167,9 @@ func (h *header) full(n uint64) bool {
 		}
 	}
 	target := math.Float64frombits(h.fpr)
-	if target == 0 {
+	if target == 0 && !planned {
+		target = 0.25
+	} else if target == 0 {
 		target = h.rate(h.capacity, 512*h.wholeBlocks)
 	}
 	return h.rate(n, h.m) > 2*target*(1+tie)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Kinds of keys, and sticky errors.
+// Kinds of keys, sticky errors, and sizes that a process cannot have.
 
 package bloomfile
 
@@ -10,6 +10,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -144,6 +145,10 @@ func TestClearedBloomFilterHasNoError(t *testing.T) {
 	}
 }
 
+func TestEmptyRibbonIsNotOverCapacity(t *testing.T) {
+	build(t, Params{Layout: Ribbon, Bits: 512, Rate: 0.001})
+}
+
 func TestMergeOfBloomFiltersNamesTheDifference(t *testing.T) {
 	f := newOfKind(t, UnknownKeys)
 	for _, c := range []struct {
@@ -152,6 +157,7 @@ func TestMergeOfBloomFiltersNamesTheDifference(t *testing.T) {
 	}{
 		{Params{Bits: 51200, K: 6, Layout: Classic}, ErrDiffLayout}, {Params{Bits: 51200, K: 5}, ErrDiffHashCount},
 		{Params{Bits: 51200, K: 6, Seed: 1}, ErrDiffSeed}, {Params{Bits: 512, K: 6}, ErrDiffBits},
+		{Params{Bits: 51200, K: 6, Embedded: true}, ErrDiffForm},
 	} {
 		g, err := NewBloomFilter(c.p)
 		if err != nil {
@@ -171,6 +177,77 @@ func TestGobTakesAValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := gob.NewDecoder(&stream).Decode(&made); err != nil || !made.Seen.TestString("a") {
+		t.Error(err)
+	}
+}
+
+func TestResultsKeepTheNameOfAHash(t *testing.T) {
+	info := mustOpen(t, golden+"application-blocked.bloom", AnyHash()).Info()
+	f := mustOpen(t, golden+"application-blocked.bloom", WithHash(info.HashID, info.SelfTest))
+	for name, make := range map[string]func() (*Filter, error){
+		"fold": func() (*Filter, error) { return Fold(f, 1) }, "merge": func() (*Filter, error) { return Merge(f, f) },
+	} {
+		made, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		noes := 0
+		for i := uint64(0); i < 1000; i++ {
+			if !made.TestDigest(i * goldenC) {
+				noes++
+			}
+		}
+		if noes < 500 || made.Err() != nil {
+			t.Error(name, noes, made.Err())
+		}
+	}
+}
+
+// sparse writes a header whose body is zeros of a size, which take no space. It returns the header.
+func sparse(t *testing.T, path string, bits uint64) []byte {
+	t.Helper()
+	h, _ := Params{Bits: bits, K: 1}.plan(1)
+	h.bodySize = h.wantedBody()
+	head := make([]byte, fileHeader)
+	h.encode(head[:fileHeader/2])
+	h.crc = u32(head, fileHeader/2-4)
+	(&record{}).encode(head[fileHeader/2:3*fileHeader/4], h.crc)
+	copy(head[3*fileHeader/4:], head[fileHeader/2:])
+	if err := os.WriteFile(path, head, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(h.imageSize())); err != nil {
+		t.Skip(err)
+	}
+	return head
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+func TestSizesThatAProcessCannotHaveAreErrors(t *testing.T) {
+	needsMaps(t)
+	path := filepath.Join(t.TempDir(), "sparse.bloom")
+	head := sparse(t, path, 1<<43)
+	_, err := Open(path, InMemory())
+	if !errors.Is(err, ErrParams) {
+		t.Error(err)
+	}
+	if _, err := NewBloomFilter(Params{Capacity: 1 << 40}); !errors.Is(err, ErrParams) {
+		t.Error(err)
+	}
+	if math.MaxInt == math.MaxInt32 {
+		if _, err = Read(io.MultiReader(bytes.NewReader(head), zeros{})); !errors.Is(err, ErrParams) {
+			t.Error(err)
+		}
+		return
+	}
+	f := mustOpen(t, path)
+	if _, err = f.Bytes(); !errors.Is(err, ErrParams) {
+		t.Error(err)
+	}
+	if _, err = Fold(f, 1<<20); !errors.Is(err, ErrParams) {
 		t.Error(err)
 	}
 }

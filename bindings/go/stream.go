@@ -5,7 +5,6 @@
 package bloomfile
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -25,39 +24,50 @@ func Read(r io.Reader, list ...Option) (*Filter, error) {
 }
 
 func readImage(r io.Reader, anyHash bool) ([]byte, error) {
-	var b bytes.Buffer
-	if err := fetch(&b, r, 16); err != nil && err != ErrTruncated {
+	b, err := fetch(nil, r, 16)
+	if err != nil && err != ErrTruncated {
 		return nil, err
 	}
 	size := uint64(math.MaxUint64)
-	if b.Len() < 16 {
-		size = uint64(b.Len())
+	if len(b) < 16 {
+		size = uint64(len(b))
 	}
-	length, err := headerSize(b.Bytes(), size)
+	length, err := headerSize(b, size)
 	if err != nil {
 		return nil, err
 	}
-	if err := fetch(&b, r, length-16); err != nil {
+	if b, err = fetch(b, r, length); err != nil {
 		return nil, err
 	}
-	h, err := parseStatic(b.Bytes(), anyHash)
+	h, err := parseStatic(b, anyHash)
 	if err != nil {
 		return nil, err
 	}
-	if err := fetch(&b, r, h.wholeSize()-length); err != nil {
-		return nil, err
+	if math.MaxInt < math.MaxInt64 && h.wholeSize() > math.MaxInt { // do not read gigabytes first
+		return nil, tooLarge(h.wholeSize())
 	}
-	return b.Bytes(), nil
+	return fetch(b, r, h.wholeSize())
 }
 
-// fetch appends size bytes. It allocates as they come.
-func fetch(b *bytes.Buffer, r io.Reader, size uint64) error {
-	if size > math.MaxInt64 {
-		return ErrTruncated
+// fetch reads on until b has size bytes. It allocates as they come.
+func fetch(b []byte, r io.Reader, size uint64) ([]byte, error) {
+	for have := uint64(len(b)); have < size; have = uint64(len(b)) {
+		next := 2*have + pageSize
+		if next > size {
+			next = size
+		}
+		larger, err := allocate(next)
+		if err != nil {
+			return nil, err
+		}
+		n, err := io.ReadFull(r, larger[copy(larger, b):])
+		b = larger[:have+uint64(n)]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return b, ErrTruncated
+		}
+		if err != nil {
+			return b, err
+		}
 	}
-	n, err := io.CopyN(b, r, int64(size))
-	if err == io.EOF && n < int64(size) {
-		return ErrTruncated
-	}
-	return err
+	return b, nil
 }

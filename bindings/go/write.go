@@ -24,7 +24,7 @@ func (f *Filter) Bytes() ([]byte, error) {
 	}
 	b, err := allocate(uint64(len(c.image)))
 	if err != nil {
-		return nil, fmt.Errorf("bloomfile: %w", err)
+		return nil, err
 	}
 	err = c.guard(func() error {
 		copy(b, c.image)
@@ -60,10 +60,12 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, bytes.NewReader(b))
 }
 
-// WriteFile writes the filter to a file. It replaces an existing regular file of that name, and follows symbolic links.
-// The new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old
-// file, and its owner and group where the system allows it. If it does not allow the group, the group has the rights of
-// other users. Access control lists are lost.
+// WriteFile writes the filter to a file. It replaces an existing regular file of that name, and follows symbolic links. The
+// new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old file,
+// and its owner and group where the system allows it. If it does not allow the group, the group has the rights of other
+// users. Access control lists are lost. If the old file is a live filter that programs have open for writing, WriteFile
+// returns ErrLive. It replaces other live filters, and leaves the other files of a series. Of two programs that read,
+// change and write one file, the last wins: use a single writer.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
 	if err != nil {
@@ -95,7 +97,11 @@ func replaceFile(path string, b []byte) error {
 		return err
 	}
 	temporary := file.Name()
-	if err = fillAndClose(file, b, old); err == nil {
+	err = fillAndClose(file, b, old)
+	if err == nil && old != nil && hasWriters(path) {
+		err = fmt.Errorf("the keys that other programs add to it would be lost: %w", ErrLive)
+	}
+	if err == nil {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// The time of the last status change, on Linux.
+//go:build darwin || freebsd || netbsd
+
+// The time of the last status change, where its field is Ctimespec.
 
 package bloomfile
 
@@ -11,7 +13,7 @@ import (
 
 func statusTime(info os.FileInfo) syscall.Timespec {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return s.Ctim
+		return s.Ctimespec
 	}
 	return syscall.Timespec{}
 }

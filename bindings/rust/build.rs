@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Finds out whether there are stable functions of AVX-512, which came with Rust 1.89.
+//! Finds out whether there are stable functions of AVX-512, which came with Rust 1.89, and the
+//! conformance suite, which the published crate leaves out.
 
 use std::process::Command;
 
@@ -11,7 +12,10 @@ fn minor_version() -> Option<u32> {
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-check-cfg=cfg(bloomfile_avx512)");
+    println!("cargo:rustc-check-cfg=cfg(bloomfile_avx512, bloomfile_suite)");
+    if std::path::Path::new("../../tests/vectors.tsv").exists() {
+        println!("cargo:rustc-cfg=bloomfile_suite");
+    }
     let is_x86_64 = std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
     if is_x86_64 && minor_version().is_some_and(|minor| minor >= 89) {
         println!("cargo:rustc-cfg=bloomfile_avx512");

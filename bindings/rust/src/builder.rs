@@ -140,6 +140,9 @@ impl Builder {
     }
 
     /// Sets the number of keys to size the filter for, instead of the number that is added.
+    ///
+    /// More keys are not an error, unlike in `bfcreate`: they raise the rate, up to 1
+    /// ([`Filter::rate`]).
     #[must_use]
     pub fn capacity(mut self, keys: u64) -> Self {
         self.capacity = Some(keys);

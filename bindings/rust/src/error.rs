@@ -15,7 +15,8 @@ macro_rules! errors {
             $(#[doc = concat!("`", $name, "`: ", $text, ".")] $variant,)*
             /// `BLOOMFILE_EFEATURE`: the image uses an unknown feature; the lowest unknown bit.
             Feature(u32),
-            /// `BLOOMFILE_EPAGE`: a page of the body is damaged; the lowest one, counted from 0.
+            /// `BLOOMFILE_EPAGE`: a page of the body is damaged; its number, counted from 0. In
+            /// a series it is counted in its layer, which the error does not name.
             Page(u64),
             /// There is not enough memory.
             Memory,
@@ -71,7 +72,7 @@ errors! {
     Capacity "BLOOMFILE_ECAPACITY" "the capacity is out of range";
     Rate "BLOOMFILE_ERATE" "the rate is out of range";
     Unfolded "BLOOMFILE_EUNFOLDED" "m before folding is not a multiple of m";
-    Label "BLOOMFILE_ELABEL" "the label is not clean text";
+    Label "BLOOMFILE_ELABEL" "the label is longer than 112 bytes, or not clean text";
     Trailing "BLOOMFILE_ETRAILING" "bytes follow the image";
     Record "BLOOMFILE_ERECORD" "no commit record can be relied on";
     State "BLOOMFILE_ESTATE" "a commit record contradicts itself or the header";

@@ -329,11 +329,13 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Checks every byte of the filter.
+    /// Checks every byte of the body, in a series of every layer. The header was checked when the
+    /// filter was opened. The bytes between layers mean nothing, and are not checked.
     ///
     /// # Errors
     ///
-    /// [`Error::Page`] if a page is damaged: it answers *maybe*, other pages answer as before.
+    /// [`Error::Page`] if a page is damaged, the lowest of them: they answer *maybe*, other pages
+    /// answer as before.
     /// [`Error::Body`] if a body contradicts its header: all its answers are *maybe*.
     /// [`Error::Changed`] if a page that was right is now wrong, as in a mapped file that was
     /// written to: all answers are *maybe*, and earlier answers may have been wrong. That error
@@ -405,7 +407,7 @@ impl<'a> Filter<'a> {
         self.parts().map(|part| &part.image)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, bloomfile_suite))]
     pub(crate) fn body_crc(&self) -> u32 {
         self.first.image.body_crc
     }
@@ -460,7 +462,8 @@ impl Filter<'static> {
 impl Filter<'static> {
     /// Maps a file into memory, and opens the image or sealed series in it.
     ///
-    /// Opening takes microseconds for every size, and processes share the memory.
+    /// Opening takes microseconds for every size, and processes share the memory. A filter with an
+    /// application's hash function cannot be mapped.
     ///
     /// # Safety
     ///

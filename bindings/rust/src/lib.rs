@@ -31,8 +31,8 @@
 //!
 //! # Features
 //!
-//! - `std` (default): files, builders, operations. The crate needs only `alloc` without it,
-//!   and opens filters in memory: [`Filter::from_bytes`].
+//! - `std` (default): files, builders, operations. Without it the crate needs only `alloc` and
+//!   atomic compare-and-swap, and opens filters in memory: [`Filter::from_bytes`].
 //! - `mmap` (default): `Filter::map`.
 //!
 //! AVX2 and AVX-512 are used if the processor has them (without `std`: if the program is compiled
@@ -82,7 +82,7 @@ mod series;
 mod sizes;
 #[cfg(feature = "std")]
 mod solve;
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, feature = "std", bloomfile_suite))]
 mod vectors;
 mod verify;
 #[cfg(feature = "std")]
@@ -105,7 +105,7 @@ pub use sizes::rate;
 #[cfg(feature = "std")]
 pub use write::write_file;
 
-/// Runs the program of the README.
-#[cfg(all(doctest, feature = "std"))]
+/// Runs the programs of the README, which write to the current folder.
+#[cfg(all(doctest, feature = "std", bloomfile_suite))]
 #[doc = include_str!("../README.md")]
 struct Readme;

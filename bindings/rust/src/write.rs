@@ -3,8 +3,10 @@
 
 use crate::error::Result;
 use crate::filter::Filter;
+use std::collections::hash_map::RandomState;
 use std::fs::{canonicalize, metadata, read_link, remove_file, rename};
 use std::fs::{symlink_metadata, File, Metadata, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,8 @@ impl Filter<'_> {
     /// file that does not exist yet.
     ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
-    /// So the name always leads to a whole file, also after a crash.
+    /// So the name always leads to a whole file, also after a crash. A process that is killed can
+    /// leave a file `.bloomfile.*.tmp`: remove it by hand.
     ///
     /// On Unix the new file has the permissions of the old file, and its owner and group where the
     /// system allows it. If it does not allow the group, the group has the rights of other users.
@@ -129,8 +132,7 @@ fn create_temporary(path: &Path, old: Option<&Metadata>) -> Result<(File, PathBu
     }
     let mut attempt = 0;
     loop {
-        let name = format!(".bloomfile.{}.{attempt}.tmp", std::process::id());
-        let temporary = folder(path).join(name);
+        let temporary = folder(path).join(temporary_name());
         match creation(old).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {
@@ -139,6 +141,13 @@ fn create_temporary(path: &Path, old: Option<&Metadata>) -> Result<(File, PathBu
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// A random name of the C library, which reserves numbers below 8: it locks and removes those files.
+fn temporary_name() -> String {
+    // Two states of one process differ.
+    let number = RandomState::new().build_hasher().finish();
+    format!(".bloomfile.{:012x}.tmp", number & 0xFFFF_FFFF_FFFF | 8)
 }
 
 #[cfg(unix)]

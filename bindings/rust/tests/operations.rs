@@ -240,6 +240,24 @@ fn written_file_replaces_the_old_file_without_temporary_files() {
 }
 
 #[test]
+fn files_are_written_whatever_other_threads_and_dead_processes_write() {
+    let folder = std::env::temp_dir().join(format!("bloomfile-names-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for number in 0..=100 {
+        let left = format!(".bloomfile.{}.{number}.tmp", std::process::id());
+        std::fs::write(folder.join(left), "").unwrap();
+    }
+    std::thread::scope(|scope| {
+        for number in 0..150 {
+            let path = folder.join(number.to_string());
+            scope.spawn(move || write_file(&path, &[0; 100_000]).unwrap());
+        }
+    });
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 101 + 150);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn results_answer_maybe_until_their_application_hash_is_named() {
     let name = HashName { id: 0x8000_0001, self_test: 7 };
     let build = |builder: Builder| {

@@ -21,8 +21,9 @@
  * reported a failed write to that writer alone. Readers that have the file open then get this error
  * from bloomfile_check() (or an errno, if the locks cannot be examined), and all their later
  * lookups answer "maybe". Any other death of a process needs no repair.
- * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE it also clears the
- * unclean state, for every process. A writer learns from its next sync whether a write has failed.
+ * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE, the next sync or
+ * finish clears the unclean state, for every process: add the lost keys before it. It reports
+ * whether a write has failed. bloomfile_close() alone leaves the file unclean.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must

@@ -27,6 +27,11 @@ int join_writers(const bloomfile_filter *f)
     return BLOOMFILE_EFEATURE;
 }
 
+void join_close(const bloomfile_filter *f)
+{
+    (void)f;
+}
+
 int join_leave(const bloomfile_filter *f)
 {
     (void)f;

@@ -38,8 +38,10 @@
 #define SYNC_COMMITTED sync_header()
 #endif
 
-#define commit(b, count, w, e) \
-    write(LIVE, b, count, w, e, 0); \
+#define commit(b, count, w, e) commit_marked(b, count, w, e, 0)
+
+#define commit_marked(b, count, w, e, y) \
+    write(LIVE, b, count, w, e, y); \
     MAYBE_DIE; \
     SYNC_COMMITTED; \
     POISON_IF_TOLD_HERE

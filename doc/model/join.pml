@@ -45,11 +45,11 @@ inline join() {
     fi;
 #endif
     if :: others -> w = c[f].writers + 1 :: else -> w = 1 fi;
-    /* join 7: the image is in use */
+    /* join 7: the image is in use, and keeps or gets the mark if it was unclean */
 #ifdef WITHOUT_JOIN_7
     commit(c[f].boot, c[f].n, w, e);
 #else
-    commit(boot, c[f].n, w, e);
+    commit_marked(boot, c[f].n, w, e, c[f].boot != 0 && (c[f].boot != boot || c[f].syn));
 #endif
     drop1(); drop3()
 }

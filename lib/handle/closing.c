@@ -12,7 +12,7 @@ void handle_close(bloomfile_filter *f)
     if (f == NULL)
         return;
     if (handle_is_writing(f))
-        join_leave(f);
+        join_close(f);
     guard_release(f->guard);
     free(f->view.shapes);
     map_release(&f->map);

@@ -83,6 +83,7 @@ static int commit(const bloomfile_filter *f, int body_error, const struct flush_
         memcpy(next.watermark, mark->watermark, sizeof next.watermark);
     error = flush_end(f, &now, next);
     session_taken(f->live->session, error == 0);
+    f->live->session->unclean = f->live->session->unclean && error != 0;
     return error != 0 ? error : refused;
 }
 

@@ -150,19 +150,24 @@ static int enlist(const bloomfile_filter *f)
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* join 5: an unclean file is refused, unless accepted: then counted bits may be lost. */
-    if ((machine_died || sync_abandoned) && !f->live->accept_unclean)
+    const bool unclean = machine_died || sync_abandoned;
+    if (unclean && !f->live->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
-    if (machine_died || sync_abandoned)
+    if (unclean)
         next.ones = next.overflow = 0;
     /* join 6: flag lost counts. If the record counts writers, but none holds the lock, they were
      * killed. */
     bool counts_lost = !clean && !others && next.writers > 0;
-    if (machine_died || sync_abandoned || counts_lost)
+    if (unclean || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
-    /* join 7: the file is in use. */
+    /* join 7: the file is in use. An unclean file gets the mark of a sync that was abandoned. So it
+     * is unclean, also if this writer is killed, until a sync has saved the keys added again. */
     memcpy(next.boot_id, boot, BOOT_ID_SIZE);
     next.writers = others ? next.writers + 1 : 1;
-    return live_commit(f, &now, flush_ended(next));
+    next.flags = unclean ? next.flags | RECORD_SYNC_BEGUN : next.flags & ~RECORD_SYNC_BEGUN;
+    error = live_commit(f, &now, next);
+    f->live->session->unclean = error == 0 && unclean;
+    return error;
 }
 
 static int enlist_between_syncs(const bloomfile_filter *f)
@@ -297,6 +302,14 @@ int join_leave(const bloomfile_filter *f)
     join_unlock_writers(f);
     protocol_lock_end(&lock);
     return error;
+}
+
+void join_close(const bloomfile_filter *f)
+{
+    if (!f->live->session->unclean)
+        join_leave(f);
+    else if (atomic_load(&f->live->session->joined))
+        join_unlock_writers(f);
 }
 
 int join_check_path(const bloomfile_filter *f)

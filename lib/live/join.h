@@ -34,6 +34,10 @@ int join_writable(const bloomfile_filter *f);
  * Any other writer syncs only if it finds the mark of an abandoned sync. Returns 0 or an error. */
 int join_leave(const bloomfile_filter *f);
 
+/* Leaves the writers without a report. If the file was unclean and has not been synced since, it
+ * remains so, as if this writer had been killed. */
+void join_close(const bloomfile_filter *f);
+
 /* Returns BLOOMFILE_EREPLACED if the path now names another file or no file. */
 int join_check_path(const bloomfile_filter *f);
 

@@ -3,13 +3,15 @@
 
 import array
 import fcntl
+import gzip
 import json
 import os
 import resource
+import signal
 import termios
 import unittest
 
-from support import (DISK_FAILED, GOLDEN, NAMESPACE, NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, craft,
+from support import (DISK_FAILED, GOLDEN, NAMESPACE, NO_MEMORY, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft,
                      lines, main, needs, numbered)
 
 KEYS = numbered(300)
@@ -122,6 +124,24 @@ class Unclean(TroubleTest):
         self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
                          ("live, clean", True))
         self.assertEqual(self.query("live", "keys"), KEYS)
+
+    def test_file_remains_unclean_until_all_input_was_added(self):
+        remains = "live remains unclean, because not all of the input was added"
+        for words, data, says in ((["--field", 2], b"a\tb\nc\n", "has no field 2"), (["-x", 4], b"abcd", "holds text keys"),
+                                  (["-Z"], gzip.compress(lines(*KEYS))[:50], "cut off"), (["--remove"], b"a\n", "not of the counting layout")):
+            message = self.run_tool("bfadd", "--accept-unclean", "--sync", 1, *words, "live", stdin=data)
+            self.assertEqual(message.returncode, 2)
+            self.assertIn(says, message.stderr.decode())
+            self.assertIs(remains in message.stderr.decode(), "--field" in words or "-Z" in words)
+            self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
+        for number in signal.SIGINT, signal.SIGKILL:
+            writer = self.start("bfadd", "--accept-unclean", "--sync", 1, "live")
+            self.feed(writer, *KEYS[:150])
+            self.until(lambda: len(self.query("--accept-unclean", "live", "keys")) == 150, writer)
+            writer.send_signal(number)
+            writer.stdin.close()
+            self.assertEqual(writer.wait(TIMEOUT), -number)
+            self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
 
     def test_accept_unclean_allows_sealing_in_place(self):
         self.output("bfseal", "--accept-unclean", "live")

@@ -120,7 +120,10 @@ const char *flaw_of_rescued(const bloomfile_filter *f)
     const unsigned accepting = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
     if (bloomfile_open(&rescued, "rescued", accepting) != 0)
         return "what was rescued cannot be opened";
+    const int finished = bloomfile_finish(rescued);
     bloomfile_close(rescued);
+    if (finished != 0)
+        return "what was rescued cannot be finished";
     const char *flaw = flaw_of_live_file("rescued");
     return unlink("rescued") != 0 ? "the rescued file is not there" : flaw;
 }

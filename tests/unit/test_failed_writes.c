@@ -441,7 +441,9 @@ static void assert_unclean_if_marked(bool marked)
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0);
     assert_true(has_numbers(f, 500, 501));
     bloomfile_close(f);
-    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
+    f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
     assert_flawless(flaw_of_live_file("filter")); /* accepting it counts for all processes */
     assert_int_equal(unlink("copy"), 0);
 }
@@ -522,7 +524,7 @@ ON_NEW_FILTER(reader_detects_a_killed_sync_without_opening_a_file)
     }
 }
 
-/* Accepting the file removes the mark. */
+/* The mark remains when a writer accepts the file, until its next sync. */
 static void accept_it_once_syncs_may_go_on(enum fault_call call)
 {
     if (call == ON_unlock && writer == NULL)
@@ -542,6 +544,8 @@ ON_NEW_FILTER(another_writer_s_accept_unclean_does_not_apply_to_readers)
         const struct faults faults = { .at_each_call = accept_it_once_syncs_may_go_on };
         assert_error(copy_with(ways[i], reader, faults), BLOOMFILE_EUNCLEAN);
         assert_non_null(writer);
+        assert_true(has_mark());
+        assert_error(bloomfile_sync(writer, NULL), 0);
         assert_false(has_mark());
         assert_int_equal(access("copy", F_OK), -1);
         start_anew();

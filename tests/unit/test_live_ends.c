@@ -187,9 +187,34 @@ TEST_IN_DIR(file_of_another_boot_opens_only_with_accept_unclean)
     f = open_for("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(f).keys_estimated, 1);
     assert_int_equal(info_of(f).writers, 1);
-    bloomfile_close(open_for("filter", 0));
+    assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
     bloomfile_close(open_for("filter", BLOOMFILE_OPEN_WRITE));
+}
+
+/* L15. The keys that were lost may not have been added again. */
+TEST_IN_DIR(unclean_file_remains_unclean_until_the_accepting_writer_syncs)
+{
+    const unsigned accepting = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
+    bloomfile_filter *f = create("filter", 1000);
+    add(f, 0, 50);
+    bloomfile_close(f);
+    change_records("filter", set_other_boot);
+    for (int i = 0; i < 2; i++) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(bloomfile_open(&f, "filter", accepting)); /* dies without closing it */
+        assert_child_succeeds(child);
+        assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+        assert_not_opened("filter", BLOOMFILE_OPEN_WRITE, BLOOMFILE_EUNCLEAN);
+    }
+    bloomfile_close(open_for("filter", accepting)); /* without bloomfile_finish() */
+    assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+    f = open_for("filter", accepting);
+    assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+    assert_error(bloomfile_sync(f, NULL), 0);
+    bloomfile_close(open_for("filter", 0));
+    bloomfile_close(f);
 }
 
 /* R8. */
@@ -228,6 +253,7 @@ TEST_IN_DIR(poisoned_filter_answers_maybe_to_every_lookup)
     assert_not_opened("rescued", BLOOMFILE_OPEN_WRITE, BLOOMFILE_EUNCLEAN);
     f = open_for("rescued", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_has(f, 50);
+    assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
     bloomfile_close(open_for("rescued", 0));
 }

@@ -218,7 +218,9 @@ static const char *flaw_of_unclean_file(void)
     if (bloomfile_open(&f, "filter", 0) != BLOOMFILE_EUNCLEAN ||
         bloomfile_open(&f, "filter", BLOOMFILE_OPEN_WRITE) != BLOOMFILE_EUNCLEAN)
         return "it is not unclean";
-    bloomfile_close(opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN));
+    f = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
     return flaw_of_live_file("filter");
 }
 

@@ -32,6 +32,8 @@ struct work {
     uint64_t read, done; /* keys read; keys that were new, or removed */
     uint64_t taken;      /* number of keys read that the filter accepted: always the first ones */
     bool all_read;       /* the whole input was read */
+    bool unclean;        /* it was unclean, and remains so until all keys were read and synced */
+    uint64_t sync_every; /* keys between two syncs; 0: sync at the end only */
     uint64_t unsynced;   /* keys since the last sync */
     struct overfull overfull;
     bool told_overfull;
@@ -41,28 +43,40 @@ struct work {
 
 /* Ends the program if the keys do not fit. Closes the filter first; otherwise its record would look
  * as if a writer had been killed. */
-static void check_kind(const struct add *a, bloomfile_filter *f)
+static void check_kind(const struct work *w)
 {
+    const struct add *a = w->add;
     char why[KEY_KIND_WHY];
-    if (!key_kind_explain(f, &a->keys, a->remove ? KEY_KIND_LOOK_UP : KEY_KIND_ADD, why))
+    if (!key_kind_explain(w->f, &a->keys, a->remove ? KEY_KIND_LOOK_UP : KEY_KIND_ADD, why))
         return;
-    bloomfile_close(f);
+    bloomfile_close(w->f);
     cli_fail(0, "%s %s", a->path, why);
 }
 
-static bloomfile_filter *open_filter(const struct add *a)
+static bool is_unclean(const char *path)
 {
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_filter *f = opening_must(
-        a->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD | a->open_flags, OPENING_KEYS);
-    check_kind(a, f);
-    bloomfile_get_info(f, &info);
-    if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, path, 0);
+    if (error == 0)
         bloomfile_close(f);
+    return error == BLOOMFILE_EUNCLEAN;
+}
+
+static void open_filter(struct work *w)
+{
+    const struct add *a = w->add;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    w->unclean = (a->open_flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0 && is_unclean(a->path);
+    w->sync_every = w->unclean ? 0 : a->sync_every;
+    w->f = opening_must(a->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD | a->open_flags,
+                        OPENING_KEYS);
+    check_kind(w);
+    bloomfile_get_info(w->f, &info);
+    if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
+        bloomfile_close(w->f);
         cli_fail(0, "cannot remove keys from %s: %s (create it with bfcreate --live -l counting)",
                  a->path, bloomfile_strerror(BLOOMFILE_ENOTCOUNTING));
     }
-    return f;
 }
 
 /* --------------------------------------------------------------------------------------- errors */
@@ -162,13 +176,30 @@ static void sync_keys(struct work *w)
     w->unsynced = 0;
 }
 
+static void tell_unclean(const struct work *w)
+{
+    cli_note(0,
+             "%s remains unclean, because not all of the input was added (add all keys since its"
+             " last sync again)",
+             w->add->path);
+}
+
 /* Saves the keys that were added, before the program ends with an error. */
 static void save(struct work *w)
 {
+    if (w->unclean) {
+        tell_unclean(w);
+        return;
+    }
     sync_keys(w);
     const int finished = bloomfile_finish(w->f);
     if (finished != 0)
         fail(w, finished, "finish writing");
+}
+
+static const char *on_disk(const struct work *w)
+{
+    return w->unclean ? "" : " and on disk";
 }
 
 /* `before`: the number of keys that were added. */
@@ -181,8 +212,8 @@ static _Noreturn void cannot_grow(struct work *w, uint64_t before, int error)
     save(w);
     cli_fail(0,
              "cannot add a layer to %s: %s; no keys were lost, and the first %" PRIu64
-             " key%s read are in it and on disk (fix this, then add the keys after them)",
-             path, words, before, cli_s(before));
+             " key%s read are in it%s (fix this, then add the keys after them)",
+             path, words, before, cli_s(before), on_disk(w));
 }
 
 static _Noreturn void over_capacity(struct work *w, uint64_t before)
@@ -192,9 +223,9 @@ static _Noreturn void over_capacity(struct work *w, uint64_t before)
     save(w);
     cli_fail(0,
              "cannot add to %s: %s; the first %" PRIu64
-             " key%s read are in it and on disk (build a larger filter from all keys, or a growing"
+             " key%s read are in it%s (build a larger filter from all keys, or a growing"
              " filter: bfcreate --live --grow NEWFILE; to add the rest anyway: --overfull)",
-             w->add->path, text, before, cli_s(before));
+             w->add->path, text, before, cli_s(before), on_disk(w));
 }
 
 /* --------------------------------------------------------------------------------------- adding */
@@ -252,7 +283,7 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
         remove_keys(w, keys, n);
     else
         add_keys(w, keys, n);
-    if (a->sync_every > 0 && w->unsynced == a->sync_every) {
+    if (w->sync_every > 0 && w->unsynced == w->sync_every) {
         sync_keys(w);
         watch_rate(w, false);
     }
@@ -271,9 +302,9 @@ static void take_input(struct work *w)
     w->progress.total = keys_total(input);
     w->progress.shown_ns = a->quiet ? -1 : 0;
     for (;;) {
-        bool to_sync = a->sync_every > 0 && a->sync_every - w->unsynced < KEYS_BATCH;
+        bool to_sync = w->sync_every > 0 && w->sync_every - w->unsynced < KEYS_BATCH;
         size_t n =
-            keys_next(input, keys, to_sync ? (size_t)(a->sync_every - w->unsynced) : KEYS_BATCH);
+            keys_next(input, keys, to_sync ? (size_t)(w->sync_every - w->unsynced) : KEYS_BATCH);
         if (n == 0)
             break;
         take_keys(w, keys, n);
@@ -307,6 +338,11 @@ static void report(const struct work *w)
 
 static void finish(struct work *w)
 {
+    if (w->unclean && !w->all_read) {
+        bloomfile_close(w->f);
+        tell_unclean(w);
+        return;
+    }
     sync_keys(w);
     if (w->all_read && w->read == 0 && w->add->metadata.given.watermark != NULL)
         cli_warn("the input has no keys, so the watermark is not recorded (did the program that "
@@ -322,7 +358,7 @@ static void finish(struct work *w)
 int add_all(const struct add *a)
 {
     struct work w = { .add = a };
-    w.f = open_filter(a);
+    open_filter(&w);
     overfull_begin(&w.overfull, w.f);
     take_input(&w);
     finish(&w);

@@ -10,6 +10,7 @@ import pickle
 import sys
 import unittest
 import warnings
+import zlib
 
 import bloomfile
 from bloomfile import errors
@@ -312,6 +313,25 @@ class Ending(Case):
                 raise KeyError("the first")
         self.assertIsInstance(raised.exception.__context__, KeyError)
         f.close()
+
+    def test_unclean_file_is_clean_only_after_a_sync_or_close(self):
+        """The boot_id of both records is another, as after a loss of power."""
+        path = self.folder / "live.bloom"
+        f = self.live()
+        data = bytearray(path.read_bytes())
+        f.close()
+        for record in 2048, 3072:
+            if any(data[record:record + 1024]):
+                data[record + 40:record + 56] = b"\x11" * 16
+                data[record + 1020:record + 1024] = zlib.crc32(data[record:record + 1020]).to_bytes(4, "little")
+        path.write_bytes(data)
+        with self.assertRaises(KeyError), bloomfile.LiveFilter(path, accept_unclean=True) as f:
+            f.add("a")
+            raise KeyError
+        self.assertRaises(errors.EUNCLEAN, bloomfile.Filter, path)
+        with bloomfile.LiveFilter(path, accept_unclean=True) as f:
+            f.add("a")
+        self.assertIn("a", bloomfile.Filter(path))
 
     def test_dropped_filter_gives_a_resource_warning(self):
         f = bloomfile.LiveFilter.create(self.path, 100)

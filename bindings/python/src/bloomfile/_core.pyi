@@ -255,7 +255,8 @@ class LiveFilter(Filter):
     """A filter to which any number of threads and processes add at once.
 
     exact: if several callers add the same new key concurrently, exactly one gets True. over_capacity: accept keys over capacity
-    instead of raising EFULL. tag, seed, key_kind: expected values, as in Filter.
+    instead of raising EFULL. accept_unclean: after a crash, add the lost keys again before sync() or close(), which make the
+    file clean. tag, seed, key_kind: expected values, as in Filter.
     """
 
     def __init__(self, path: StrOrBytesPath, *, exact: bool = False, accept_unclean: bool = False,

@@ -102,7 +102,9 @@ static void drop(struct filter *self, bloomfile_filter *f)
     if (self->writes && self->path != NULL && !self->finished) {
         if (PyErr_ResourceWarning(NULL, 1, "a LiveFilter was not closed: %R", self->path) != 0)
             PyErr_WriteUnraisable(NULL);
-        WITHOUT_GIL(error = bloomfile_finish(f));
+        if ((self->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0) {
+            WITHOUT_GIL(error = bloomfile_finish(f));
+        }
     }
     if (error != 0 && !self->told)
         error_raise(self->state, error, self->path);
@@ -622,10 +624,19 @@ static PyObject *enter(struct filter *self, PyObject *unused)
     return turn_ready(&self->turn) != NULL ? Py_NewRef((PyObject *)self) : NULL;
 }
 
+/* After an exception, a file that was unclean remains so: the lost keys may not have been added
+ * again. */
 static PyObject *leave(struct filter *self, PyObject *args)
 {
-    (void)args;
-    return PyObject_CallMethod((PyObject *)self, "close", NULL);
+    PyObject *raised = PyTuple_GetItem(args, 0);
+    if (raised == NULL || raised == Py_None || (self->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0) {
+        PyErr_Clear(); /* it was called without arguments */
+        return PyObject_CallMethod((PyObject *)self, "close", NULL);
+    }
+    bloomfile_filter *f = turn_close(&self->turn);
+    if (f != NULL)
+        filter_close(self, f);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* Drops the value. */

@@ -380,6 +380,9 @@ static const char documentation[] =
     "A filter to which any number of threads and processes add at once.\n\n"
     "exact: if several callers add the same new key concurrently, exactly one gets True. "
     "over_capacity: accept keys over capacity instead of raising EFULL. "
+    "accept_unclean: after a crash, add the lost keys again before sync() or close(), which make "
+    "the "
+    "file clean. "
     "tag, seed, key_kind: expected values, as in Filter.";
 
 static PyType_Slot slots[] = {

@@ -24,7 +24,7 @@ def zipped(data):
 ZSTD = bytes.fromhex("28b52ffd") + bytes(range(1, 200))
 WIDE = TEXT.decode().encode("utf-16-le")
 LZ4, OLD_LZ4 = (bytes.fromhex(magic) + bytes(range(1, 200)) for magic in ("04224d18", "02214c18"))
-KINDS = {"gz": (gzip.compress(TEXT), "gzip-compressed (add -Z"),
+KINDS = {"pz": (bytes.fromhex("502a4d180400000001020304") + ZSTD, "zstd-compressed (add -Z"), "gz": (gzip.compress(TEXT), "gzip-compressed (add -Z"),
          "bz2": (bz2.compress(TEXT), "bzip2-compressed (bzip2 -dc unpacks it"),
          "xz": (lzma.compress(TEXT), "xz-compressed (xz -dc unpacks it"),
          "zst": (ZSTD, "zstd-compressed (add -Z"),
@@ -92,7 +92,7 @@ class Inputs(KindTest):
 
     def test_fixed_records_may_begin_like_compressed_data(self):
         """A few bytes of a magic number are not enough."""
-        for start in b"\x1f\x8b\x08\xff", b"\x1f\x8b\x08\0\0\0\0\0\x90\x03", b"BZh91AY\0", b"\x28\xb5\x2f\0":
+        for start in b"\x1f\x8b\x08\xff", b"\x1f\x8b\x08\0\0\0\0\0\x90\x03", b"BZh91AY\0", b"\x28\xb5\x2f\0", b"\x50\x2a\x4d\x18\4\0\0\0":
             self.assertEqual(self.said("bfuniq", "-x20", stdin=(start + bytes(range(20)))[:20] * 9), "")
 
     def test_byte_order_mark_is_warned_of(self):
@@ -101,6 +101,18 @@ class Inputs(KindTest):
             says = (f"{tool}: warning: keys begins with a byte order mark, which becomes part of the first key (to strip it: tail -c +4 FILE)\n")
             self.assertEqual(self.said(tool, "-q", *words, "keys"), says)
             self.assertEqual(self.said(tool, "--as-is", "-q", *words, "keys"), "")
+
+    def test_file_without_newlines_is_one_key_and_warned_of(self):
+        for data in b"key 1\rkey 2\r", b"key 1\r":
+            self.write("keys", data)
+            for tool, *words in self.commands():
+                self.assertEqual(self.said(tool, "-q", *words, "keys"), f"{tool}: warning: keys: it has carriage returns but no newlines, "
+                                 "so it is one key (to convert it: tr '\\r' '\\n')\n")
+
+    def test_advice_to_leave_out_an_option_has_its_condition(self):
+        for option in "-i", "--hex", "--integers", "--domains":
+            self.assertIn(f"(if its keys were added as written, leave out {option}; else use a filter created with {option})",
+                          self.trouble("bfquery", option, "filter", stdin=b"42\n"))
 
     def test_wrong_kind_of_filter_operand_is_named(self):
         """Compressed, a patch, or of another project: each tool names the kind and the remedy."""
@@ -111,12 +123,12 @@ class Inputs(KindTest):
         self.output("bfdelta", "filter", "filter", "patch")
         image = self.read("filter")
         for data, says in (
-                (gzip.compress(image), "it is gzip-compressed (decompress it: gzip -dk it)"),
-                (ZSTD, "it is zstd-compressed (decompress it: zstd -d it)"),
-                (lzma.compress(image), "it is xz-compressed (decompress it: xz -dk it)"),
-                (LZ4, "it is lz4-compressed (decompress it: lz4 -d it)"),
-                (bz2.compress(image), "it is bzip2-compressed (decompress it: bzip2 -dk it)"),
-                (zipped(image), "it is a zip archive (decompress it: unzip it)"),
+                (gzip.compress(image), "it is gzip-compressed (decompress it: gzip -dc < it > NEWFILE)"),
+                (ZSTD, "it is zstd-compressed (decompress it: zstd -dc < it > NEWFILE)"),
+                (lzma.compress(image), "it is xz-compressed (decompress it: xz -dc < it > NEWFILE)"),
+                (LZ4, "it is lz4-compressed (decompress it: lz4 -dc < it > NEWFILE)"),
+                (bz2.compress(image), "it is bzip2-compressed (decompress it: bzip2 -dc < it > NEWFILE)"),
+                (zipped(image), "it is a zip archive (decompress it: unzip -p it > NEWFILE)"),
                 (self.read("patch"), "it is a patch"),
                 (b"libbloom2\2\1" + bytes(200), "a filter of libbloom, "),
                 (struct.pack(">bBI", 1, 5, 9) + bytes(72), "a filter of Guava, "),
@@ -130,11 +142,13 @@ class Inputs(KindTest):
                     result = self.run_tool(tool, *others)
                     self.assertEqual(result.returncode, 2)
                     self.assertIn(says, result.stderr.decode())
+        self.write("it of her", gzip.compress(image))
+        self.assertIn("(decompress it: gzip -dc < FILE > NEWFILE)", self.trouble("bfquery", "it of her", "other"))
         self.write("it", gzip.compress(image))
         self.assertIn("begins at byte 0: it is gzip-compressed", self.trouble("bfmerge", "new", "-", stdin=self.read("it")))
         self.assertIn("it is gzip-compressed (the filter comes first", self.trouble("bfcreate", "-f", "it", "other"))
         self.write("packed", gzip.compress(self.read("patch")))
-        self.assertIn("cannot use the patch packed: it is gzip-compressed (decompress it: gzip -dk packed)",
+        self.assertIn("cannot use the patch packed: it is gzip-compressed (decompress it: gzip -dc < packed > NEWFILE)",
                       self.trouble("bfdelta", "--apply", "filter", "packed", "new"))
         for data in b"", b"\1", b"key 1\n" * 9, bytes(78), struct.pack(">bBI", 1, 5, 9) + bytes(71):
             self.write("it", data)
@@ -216,7 +230,7 @@ class Inputs(KindTest):
         self.assertEqual([line.split(":")[2] for line in message.splitlines()], [" one", " two"])
 
     def test_normal_input_gives_no_warning(self):
-        for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
+        for data in (b"", b"\n", b"a\n", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
                      b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\xef\xbb\xbf\n"):
             self.write("keys", data)
             for tool, *words in self.commands()[1:]:

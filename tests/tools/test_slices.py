@@ -172,7 +172,7 @@ class Slices(ToolTest):
         self.write("copy", self.read(two))
         self.trouble("bfmerge", "--slices", "new", *names, "copy", names=["cannot join copy: slice 2 has the block 128"])
         for words, says in ((["-s", 1], "the seed differs (make all slices with the same -s)"), (["-p", 0.02], "the size of the filter"),
-                            (["-x", 1], "the kind of keys differs (make all slices with the same -x)"),
+                            (["-x", 1], "the kind of keys differs (make all slices with the same key options, such as -x)"),
                             (["--label", "x"], "the label"), (["--tag", "01"], "the tag"), (["-k", 3], "the number of hashes")):
             size = ["-m", 582 * 512] if "-k" in words else []
             self.create("-f", "--slice", "3/4", "-n", len(KEYS), *size, *words, "odd", stdin=lines(*KEYS))

@@ -184,7 +184,7 @@ class Trouble(UniqTest):
         result = self.run_tool("bfuniq", before=[*SMALL_DISK, "sh", "-c", script, "sh"])
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         said = self.read("said").decode()
-        room = r"No space left on device \(free some disk space, and run it again to continue\)"
+        room = r"No space left on device \(free some disk space; to continue, run it again and append its output with >>\)"
         self.assertRegex(said, rf"\A(bfuniq: cannot add to seen, stopped after \d+ lines: {room}\n2\n){{2}}\Z")
         self.assertEqual(self.read("printed"), lines(*keys))
 

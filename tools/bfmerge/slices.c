@@ -51,7 +51,7 @@ static struct difference difference(const struct bloomfile_info *a, const struct
     if (a->fpr != b->fpr)
         return (struct difference){ "the rate", "-p" };
     if (a->key_kind != b->key_kind || a->key_size != b->key_size)
-        return (struct difference){ "the kind of keys", "-x" };
+        return (struct difference){ "the kind of keys", "key options, such as -x" };
     if (memcmp(a->tag, b->tag, sizeof(a->tag)) != 0)
         return (struct difference){ "the tag", "--tag" };
     if (strcmp(a->label, b->label) != 0)

@@ -127,7 +127,7 @@ static const char *way_on(int error)
 {
     switch (error) {
     case ENOSPC:
-        return " (free some disk space, and run it again to continue)";
+        return " (free some disk space; to continue, run it again and append its output with >>)";
     case ENOMEM:
         return " (keep it in a file: --filter FILE)";
     case EACCES:

@@ -116,8 +116,10 @@ static void put_remedy(char remedy[REMEDY_SIZE], enum key_kind_use use, struct k
                                                                         : "",
                  recorded.size);
     else if (option != NULL)
-        snprintf(remedy, REMEDY_SIZE, "leave out %s, or use a filter created with %s", option,
-                 option);
+        snprintf(remedy, REMEDY_SIZE,
+                 "if its keys were added as written, leave out %s; else use a filter created with "
+                 "%s",
+                 option, option);
     else if (use == KEY_KIND_ADD)
         snprintf(remedy, REMEDY_SIZE,
                  "create a filter with bfcreate --live -x %zu, or add --as-is to use the keys "

@@ -24,21 +24,21 @@
 static const struct signature {
     const char *bytes;
     size_t size;
-    const char *what;    /* "it is ..." */
-    const char *remedy;  /* for a list of keys; compressed: the command that unpacks it to a pipe */
-    const char *to_file; /* compressed: the command that unpacks it to a file; else NULL */
+    const char *what;   /* "it is ..." */
+    const char *remedy; /* for a list of keys; compressed: the command that unpacks it to a pipe */
+    const char *from;   /* compressed: stands before the name of the file; else NULL */
     bool is_unpacked_by_z;
 } signatures[] = {
-    { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "gzip -dk", true },
-    { "\x28\xB5\x2F\xFD", 4, "zstd-compressed", "zstd -dc", "zstd -d", true },
+    { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "< ", true },
+    { "\x28\xB5\x2F\xFD", 4, "zstd-compressed", "zstd -dc", "< ", true },
     { "\xFD"
       "7zXZ\0",
-      6, "xz-compressed", "xz -dc", "xz -dk", false },
-    { "\x04\x22\x4D\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false },
-    { "\x02\x21\x4C\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false }, /* of old versions */
-    { "BZh", 3, "bzip2-compressed", "bzip2 -dc", "bzip2 -dk", false },
-    { "PK\x03\x04", 4, "a zip archive", "unzip -p", "unzip", false },
-    { "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive", "7z e -so", "7z e", false },
+      6, "xz-compressed", "xz -dc", "< ", false },
+    { "\x04\x22\x4D\x18", 4, "lz4-compressed", "lz4 -dc", "< ", false },
+    { "\x02\x21\x4C\x18", 4, "lz4-compressed", "lz4 -dc", "< ", false }, /* of old versions */
+    { "BZh", 3, "bzip2-compressed", "bzip2 -dc", "< ", false },
+    { "PK\x03\x04", 4, "a zip archive", "unzip -p", "", false },
+    { "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive", "7z e -so", "", false },
 };
 
 static const struct signature filter_signature = {
@@ -95,6 +95,18 @@ static const struct signature *find(const struct signature *list, size_t count,
     return NULL;
 }
 
+/* Whether a frame that decompressors skip comes first, as pzstd writes, and then zstd data. */
+static bool begins_with_skipped(const uint8_t *bytes, size_t size)
+{
+    enum {
+        HEADER = 8
+    };
+    if (size < HEADER || (bytes[0] & 0xF0) != 0x50 || memcmp(bytes + 1, "\x2A\x4D\x18", 3) != 0)
+        return false;
+    const uint64_t next = HEADER + bytes[4] + 256u * bytes[5] + 65536u * bytes[6];
+    return size < next + signatures[1].size || begins(&signatures[1], bytes + next, size - next);
+}
+
 /* UTF-16 text without a byte order mark: in Western text, every other byte at the
  * beginning is zero. */
 static const struct signature *find_unmarked(const uint8_t *bytes, size_t size)
@@ -137,6 +149,8 @@ static const struct signature *find_kind(const struct keys_options *options, con
         found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find_unmarked(bytes, size);
+    if (found == NULL && begins_with_skipped(bytes, size))
+        return &signatures[1];
     return found;
 }
 
@@ -217,12 +231,12 @@ static void explain(const struct signature *found, bool unpacked, char reason[IN
         snprintf(reason, INPUT_TYPE_REASON,
                  "it is %s, not a list of keys (%s; --as-is uses its bytes as keys)", found->what,
                  found->remedy);
-    else if (found->to_file == NULL)
+    else if (found->from == NULL)
         snprintf(reason, INPUT_TYPE_REASON, "it is %s (%s, or --as-is to use its bytes as keys)",
                  found->what, found->remedy);
     else if (unpacked)
-        snprintf(reason, INPUT_TYPE_REASON, "its decompressed data is %s (decompress it: %s)",
-                 found->what, found->remedy);
+        snprintf(reason, INPUT_TYPE_REASON, "its %sdata is %s (decompress it: %s)",
+                 found->is_unpacked_by_z ? "decompressed " : "", found->what, found->remedy);
     else
         snprintf(reason, INPUT_TYPE_REASON,
                  "it is %s (%s%s, or --as-is to use the compressed bytes as keys)", found->what,
@@ -254,12 +268,25 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
                  name);
     if (!is_json)
         judge_ends(name, options, bytes, size);
+    if (keys_are_lines(options) && !is_json && !has(bytes, size, '\n') && has(bytes, size, '\r') &&
+        !options->fields.csv)
+        cli_warn("%s: it has carriage returns but no newlines, so it is one key (to convert it: tr "
+                 "'\\r' '\\n')",
+                 name);
     if (keys_are_lines(options) && !is_json && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn("%s: each line ends with a carriage return, which becomes part of the %s (add "
                  "--crlf to strip it)",
                  name, options->fields.count > 0 ? "last field" : "key");
     delimiter_check_warn(name, options, bytes, size);
     return true;
+}
+
+/* Whether a shell needs no quotes around the name. */
+static bool is_plain(const char *path)
+{
+    return path[0] != '-' &&
+           path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "0123456789/._-+,:@%=")] == '\0';
 }
 
 bool input_type_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const char *path,
@@ -275,7 +302,8 @@ bool input_type_describe(const uint8_t *bytes, size_t size, uint64_t file_size, 
                  "describe it: bfdelta --info; apply it: bfdelta --apply");
     } else if (packed != NULL) {
         snprintf(text->what, sizeof(text->what), "it is %s", packed->what);
-        snprintf(text->remedy, sizeof(text->remedy), "decompress it: %s %s", packed->to_file, path);
+        snprintf(text->remedy, sizeof(text->remedy), "decompress it: %s %s%s > NEWFILE",
+                 packed->remedy, packed->from, is_plain(path) ? path : "FILE");
     } else if (project != NULL) {
         snprintf(text->what, sizeof(text->what),
                  "it looks like a filter of %s, which has another format", project);

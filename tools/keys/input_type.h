@@ -36,7 +36,7 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
 struct input_type_text {
     bool is_patch;
     char what[100];               /* "it is gzip-compressed" */
-    char remedy[INPUT_TYPE_TEXT]; /* "decompress it: gzip -dk x.bloom.gz" */
+    char remedy[INPUT_TYPE_TEXT]; /* "decompress it: gzip -dc < x.bloom.gz > NEWFILE" */
 };
 
 /* Describes a file that is not a filter, although it should be: compressed, a patch, or a filter of

@@ -96,6 +96,7 @@ static void report(struct request *r, const char *path)
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
     }
+    r->report.file.written = path;
     if (report_wanted(&r->report))
         report_put(&r->report, report_of_filter(path, &info, &measure));
     if (!r->quiet) {

@@ -251,6 +251,14 @@ class Report(ToolTest):
                     else:
                         self.assertIn(3000, told.values())
 
+    def test_message_of_a_failed_report_names_the_filter_that_is_written(self):
+        for command, name in ((["bfcreate", "-f", "filter", "keys"], "filter"), (["bfmerge", "new", "filter"], "new"),
+                              (["bfseal", "filter", "copy"], "copy"), (["bffold", "--factor", 1, "filter", "folded"], "folded")):
+            result = self.run_tool(command[0], "--report", "/dev/full", *command[1:])
+            self.assertEqual((result.returncode, result.stderr.decode().splitlines()[-1]), (
+                2, f"{command[0]}: cannot write the report to /dev/full: No space left on device ({name} is written)"))
+            self.query(name, "keys")
+
     def test_a_report_never_overwrites_filters_or_inputs(self):
         for words, says in (
                 (["bfuniq", "--report", "-", "keys"], "standard output has the lines"),

@@ -55,6 +55,29 @@ class Output(ToolTest):
             name = "live" if "live" in words else "filter"
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
+    def test_output_that_is_any_filter_or_patch_is_refused(self):
+        self.output("bfdelta", "filter", "filter", "patch")
+        self.create("-q", stdin=lines(*KEYS), name="other")
+        for name in "filter", "patch":
+            for command in (["bffold", "--dry-run", "other"], ["bfcreate", "--dry-run", "-n", 9], ["bfinspect", "other"], ["bfquery", "other", "keys"],
+                            ["bfquery", "-c", "other", "keys"], ["bfuniq", "keys"], ["bfcommon", "keys", "others"], ["bfseal", "--help"],
+                            ["bffold", "-v", "other", "new"]):
+                with self.subTest(command=command):
+                    self.assertIn("cannot write to standard output: it is ", self.refused(*command, how="ab", name=name))
+            for command in ["bfadd", "-v", "live", "keys"], ["bfcreate", "-v", "new", "keys"], ["bfquery", "missing", "keys"]:
+                before = self.snapshot()
+                with open(self.folder / name, "ab") as messages:
+                    self.assertEqual(self.run_tool(*command, stderr=messages).returncode, 2)
+                self.assertEqual(self.snapshot(), before)
+            for command in (["bfcreate", "--report", name, "new", "keys"], ["bfuniq", "--repeated-to", name, "keys"],
+                            ["bfuniq", "--report", name, "keys"]):
+                what = "filter" if name == "filter" else "patch"
+                self.assertIn(f"to {name}: it is a {what} (write to another file)", self.trouble(*command))
+        appended = self.output("bfcreate", "--embedded", "-", "keys")
+        with open(self.folder / "filter", "ab") as out:
+            self.assertEqual(self.run_tool("bfcreate", "--embedded", "-", "keys", stdout=out).returncode, 0)
+        self.assertTrue(self.read("filter").endswith(appended))
+
     def test_output_that_is_a_file_of_a_series_is_refused(self):
         """The existing and the future files of a series. A filter that is not a series has only one file."""
         self.create_live("--grow", "-n", 100, name="grown")

@@ -219,6 +219,18 @@ class Replacing(ReplacedTest):
         self.assertIn(b"cannot replace live: other programs have it open for writing", message)
         self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 30 keys, 30 new\n"))
 
+    def test_keys_added_during_the_run_prevent_replacement(self):
+        """To the old file, or to a file that did not exist when the run began."""
+        for name in "live", "late":
+            creator = self.start("bfcreate", "-f", name)
+            self.feed(creator, *numbered(30000))  # more than a pipe holds, so its checks are done
+            if name == "late":
+                self.create_live("-n", 100, name=name)
+            self.output("bfadd", "-q", name, stdin=b"b\n")
+            self.assertEqual(self.result(creator), (2, b"", f"bfcreate: cannot replace {name}: another process changed it during the run "
+                                                            "(check the file, then run it again)\n".encode()))
+            self.assertEqual(self.query(name, stdin=b"b\n"), [b"b"])
+
     def test_killed_writer_does_not_prevent_replacement(self):
         writer = self.adder()
         writer.kill()

@@ -123,6 +123,7 @@ static void parse(struct job *job, int argc, char **argv)
     names_read(&job->names, argv + first, argc - first);
     check_operands(job->names.list, job->names.count);
     same_file_check_names("-", &job->names);
+    cli_check_stdout();
     report_open(&job->report, &job->names, NULL, job->count_only ? NULL : "the lines");
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);

@@ -148,10 +148,10 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
     if (error == ENOMEM)
         cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " key%s", count, cli_s(count));
     if (error != 0)
-        cli_fail(0,
-                 "cannot write a temporary file in the folder %s: %s (raise --memory, or set "
-                 "TMPDIR to another folder)",
-                 spool_folder(params->spool), bloomfile_strerror(error));
+        cli_fail(0, "cannot write a temporary file in the folder %s: %s (raise --memory, or %s)",
+                 spool_folder(params->spool), bloomfile_strerror(error),
+                 params->spool == NULL ? "set TMPDIR to another folder"
+                                       : "create the filter in another folder");
     return count;
 }
 
@@ -232,6 +232,8 @@ static void publish(const struct create *c, bloomfile_builder *builder)
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
     destination_check_again(c->path);
+    if (!destination_is_stdout(c->path))
+        target_check_unchanged(c->path);
     const int error = (c->embedded ? write_embedded : write_file)(c, builder);
     if (error == BLOOMFILE_EFULL)
         create_refuse_over_capacity(c, builder);
@@ -287,6 +289,7 @@ void create_put_report(struct create *c, const struct bloomfile_info *info, uint
 {
     if (!report_wanted(&c->report))
         return;
+    c->report.file.written = destination_name(c->path);
     json *object = report_of_filter(c->path, info, NULL);
     json_put_count(object, "keys_read", read);
     if (c->params.slices > 0) {

@@ -186,6 +186,7 @@ static void report(struct request *r, const struct fold_plan *p)
     bloomfile_close(f);
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);
+        r->report.file.written = r->dest;
         json_put_count(object, "source_size", p->info.image_size);
         json_put_count(object, "factor", c->factor);
         report_put(&r->report, object);
@@ -247,6 +248,8 @@ int main(int argc, char **argv)
     cli_catch_bus_error(r.path);
     f = opening_must(r.path, r.open_flags, OPENING_ANY);
     message_if_series("fold", r.path, f);
+    if (r.dry_run || !destination_is_stdout(r.dest))
+        cli_check_stdout();
     report_open(&r.report, NULL, r.dest,
                 r.svg != NULL && destination_is_stdout(r.svg) ? "the image" : NULL);
     if (report_wanted(&r.report) && r.svg != NULL)

@@ -286,6 +286,7 @@ static void report(struct request *r, size_t sources)
     }
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);
+        r->report.file.written = r->dest;
         json_put_count(object, "sources", sources);
         report_put(&r->report, object);
     }

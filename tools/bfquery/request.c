@@ -226,6 +226,7 @@ void request_check_output(const struct request *r)
         if (same_file_is_filter("-", r->filters.list[i].path))
             cli_fail(0, "cannot write to standard output: it is the filter to query");
     }
+    cli_check_stdout();
     if (r->inputs.count > 0 || reads_standard_input(r))
         same_file_check_names("-", &r->inputs);
     if (r->confirm.path != NULL)

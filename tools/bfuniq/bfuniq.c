@@ -335,6 +335,7 @@ int main(int argc, char **argv)
     check_output_file(&r);
     if (r.seen.path != NULL && same_file_is_filter("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
+    cli_check_stdout();
     side_file_open(&r.others.file);
     interrupt_catch();
     seen_open(&r.seen);

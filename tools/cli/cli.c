@@ -31,6 +31,36 @@ void (*cli_before_failing)(void);
 
 static int shown_columns; /* width of the progress line now on the terminal */
 
+/* Whether the output goes to a file that begins as a filter or a patch. */
+static bool is_ours(int output)
+{
+    char path[32], start[4];
+    struct stat st;
+    if (fstat(output, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", output);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is = fd >= 0 && pread(fd, start, sizeof(start), 0) == sizeof(start) &&
+                    (memcmp(start,
+                            "\xBF"
+                            "BLM",
+                            sizeof(start)) == 0 ||
+                     memcmp(start,
+                            "\xBF"
+                            "DLT",
+                            sizeof(start)) == 0);
+    if (fd >= 0)
+        close(fd); /* opened for reading: an error loses no data */
+    return is;
+}
+
+void cli_check_stdout(void)
+{
+    if (is_ours(STDOUT_FILENO))
+        cli_fail(0, "cannot write to standard output: it is a filter or a patch (write to another "
+                    "file)");
+}
+
 void cli_start(const char *argv0)
 {
     setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
@@ -42,6 +72,8 @@ void cli_start(const char *argv0)
         if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             exit(CLI_ERROR);
     }
+    if (is_ours(STDERR_FILENO)) /* a message would damage it */
+        exit(CLI_ERROR);
 }
 
 /* ---------------------------------------------------------------------------------- messages */
@@ -257,6 +289,10 @@ static _Noreturn void cannot_write(int error)
 
 void cli_write(const void *bytes, size_t size)
 {
+    static bool checked;
+    if (!checked)
+        cli_check_stdout();
+    checked = true;
     if (size > STDOUT_BUFFER - stdout_used && cli_flush_stdout() != 0)
         cannot_write(first_error);
     if (size > STDOUT_BUFFER) {

@@ -64,6 +64,9 @@ void cli_close_stdout(void);
 
 /* Write bytes or text. A failure is reported with its reason and exits with CLI_ERROR. */
 void cli_write(const void *bytes, size_t size);
+
+/* Ends the program if standard output is a filter or a patch. cli_write() calls it. */
+void cli_check_stdout(void);
 void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text for stdout, assembled in memory by several calls of fprintf(). */

@@ -16,20 +16,40 @@
 
 static _Noreturn void cannot_write(const struct side_file *s)
 {
-    cli_fail(errno, "cannot write %s to %s", s->what, s->path);
+    if (s->written == NULL)
+        cli_fail(errno, "cannot write %s to %s", s->what, s->path);
+    cli_fail(0, "cannot write %s to %s: %s (%s is written)", s->what, s->path,
+             bloomfile_strerror(errno), s->written);
+}
+
+enum {
+    START = 16
+};
+
+/* Returns the number of bytes at the beginning of a regular file, at most START; else 0. */
+static size_t read_start(const char *path, uint8_t bytes[START])
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? pread(fd, bytes, START, 0) : -1;
+    if (fd >= 0)
+        close(fd); /* opened for reading: an error loses no data */
+    return n > 0 ? (size_t)n : 0;
 }
 
 bool side_file_is_filter(const char *path)
 {
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    uint8_t bytes[16];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
-    if (fd >= 0)
-        close(fd); /* opened for reading: an error loses no data */
-    return n > 0 && input_type_is_filter(bytes, (size_t)n);
+    uint8_t bytes[START];
+    return input_type_is_filter(bytes, read_start(path, bytes));
+}
+
+static bool is_patch(const char *path)
+{
+    uint8_t bytes[START];
+    const size_t size = read_start(path, bytes);
+    return size >= 4 && input_type_is_patch(bytes, size);
 }
 
 /* The filter, or the layer that needs the name, may not exist yet. */
@@ -73,9 +93,9 @@ void side_file_open(struct side_file *s)
     if (s->path == NULL)
         return;
     const bool exists = access(s->path, F_OK) == 0;
-    if (side_file_is_filter(s->path))
-        cli_fail(0, "cannot write %s to %s: it is a filter (write to another file)", s->what,
-                 s->path);
+    if (side_file_is_filter(s->path) || is_patch(s->path))
+        cli_fail(0, "cannot write %s to %s: it is a %s (write to another file)", s->what, s->path,
+                 is_patch(s->path) ? "patch" : "filter");
     if (!exists && series_claims(s->path, why))
         cli_fail(0, "cannot write %s to %s: %s", s->what, s->path, why);
     if (exists)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A tool's second output file. An existing file is overwritten, unless it is a filter. Errors end
- * the program through cli_fail(). */
+ * A tool's second output file. An existing file is overwritten, unless it is a filter or patch.
+ * Errors end the program through cli_fail(). */
 #ifndef TOOLS_FILTERS_SIDE_FILE_H
 #define TOOLS_FILTERS_SIDE_FILE_H
 
@@ -10,9 +10,10 @@
 /* Initialize `path`. If it is NULL, the functions below do nothing. */
 struct side_file {
     const char *path;
-    const char *what; /* for messages: "repeated lines" */
-    int fd;           /* -1: not open */
-    bool begun;       /* the old contents were removed */
+    const char *what;    /* for messages: "repeated lines" */
+    int fd;              /* -1: not open */
+    bool begun;          /* the old contents were removed */
+    const char *written; /* an output that is complete, for messages; NULL: none */
 };
 
 /* Whether the path names a regular file that begins as a filter does. */

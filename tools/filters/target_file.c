@@ -153,10 +153,36 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
     free(resolved);
 }
 
+static struct stat found;
+static bool is_found;
+
 void target_check(const char *path, bool force)
 {
+    is_found = stat(path, &found) == 0;
     check(path, force, check_is_filter);
     check_unused(path);
+}
+
+void target_check_unchanged(const char *path)
+{
+    bloomfile_filter *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct stat now;
+    if (stat(path, &now) != 0 ||
+        (is_found && now.st_dev == found.st_dev && now.st_ino == found.st_ino &&
+         now.st_mtim.tv_sec == found.st_mtim.tv_sec &&
+         now.st_mtim.tv_nsec == found.st_mtim.tv_nsec))
+        return;
+    const int error = opening_any(&f, path, 0);
+    if (error == 0) {
+        bloomfile_get_info(f, &info);
+        bloomfile_close(f);
+    }
+    if (error == 0 ? info.state == BLOOMFILE_STATE_LIVE : error != BLOOMFILE_EEMPTY)
+        cli_fail(0,
+                 "cannot replace %s: another process changed it during the run (check the file, "
+                 "then run it again)",
+                 path);
 }
 
 void target_check_patch(const char *path, bool force)

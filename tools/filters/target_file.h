@@ -16,6 +16,10 @@ void target_check(const char *path, bool force);
  * call it again after long work. */
 void target_check_old(const char *path);
 
+/* Ends the program if the file has changed since the last target_check() and now is a live filter,
+ * whose new keys would be lost, or cannot be opened. */
+void target_check_unchanged(const char *path);
+
 /* target_check() and target_check_old() for a patch (bfdelta). */
 void target_check_patch(const char *path, bool force);
 void target_check_old_patch(const char *path);

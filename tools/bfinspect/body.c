@@ -63,7 +63,7 @@ static bool has_bit_beyond_m(const struct inspect_layer *l, const bloomfile_filt
     size_t used;
     const uint8_t *body = bloomfile_body(f, &used);
     const uint64_t bits = l->info.bits * bloomfile_traits_of(l->info.layout)->cell_bits;
-    uint8_t beyond = bits % 8 > 0 ? body[bits / 8] >> bits % 8 : 0;
+    unsigned beyond = bits % 8 > 0 ? body[bits / 8] >> bits % 8 : 0;
     for (uint64_t i = (bits + 7) / 8; i < l->info.body_size; i++)
         beyond |= body[i];
     return beyond != 0;

@@ -227,7 +227,9 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
 func TestSizesThatAProcessCannotHaveAreErrors(t *testing.T) {
-	needsMaps(t)
+	if canAllocate(1 << 40) {
+		t.Skip("this system grants memory that it does not have")
+	}
 	path := filepath.Join(t.TempDir(), "sparse.bloom")
 	head := sparse(t, path, 1<<43)
 	_, err := Open(path, InMemory())

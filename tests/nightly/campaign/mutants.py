@@ -59,7 +59,7 @@ FINE = 60    # seconds for which a test that passed without mutants counts as st
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 MEMORY = 4 << 30
-FILE = 64 << 30  # files of tests are sparse
+FILE = 1 << 45  # files of tests are sparse, and larger than the free space of a disk
 OWN_DEV = """own=$(mktemp -d); mount -t tmpfs dev "$own"
 cd /dev; cp -a null zero full random urandom tty ptmx fd stdin stdout stderr "$own"; cd "$OLDPWD"
 for name in shm pts; do mkdir "$own/$name"; mount --bind "/dev/$name" "$own/$name"; done

@@ -27,7 +27,8 @@ LACKING = {"BLOOMFILE_ELAYOUT", "BLOOMFILE_EFEATURE", "BLOOMFILE_EHASH", "BLOOMF
 RANDOM_FILTERS, RANDOM_LOOKUPS = 20, 50_000
 ABILITIES = {
     "blocked": "blocked", "classic": "classic", "counting": "counting", "ribbon": "ribbon", "slices": "slices",
-    "series": "sealed series", "live": "live filters", "applications": "applications' hashes", "verify": "verify the body",
+    "series": "sealed series", "live": "live filters and live series", "applications": "applications' hashes",
+    "verify": "verify the body",
     "build-blocked": "build blocked", "build-classic": "build classic", "build-ribbon": "build ribbon", "fold": "fold",
     "union": "union", "join": "join slices", "intersection": "intersection", "diff": "make patches", "apply": "apply patches",
 }

@@ -28,6 +28,12 @@ public final class BloomfileException extends IOException {
         this.code = code;
     }
 
+    /** An error with a reason and a remedy of its own. */
+    BloomfileException(ErrorCode code, String attempted, String reason, String remedy) {
+        super("cannot " + attempted + ": " + reason + " (" + remedy + ") [" + code.fullName() + "]");
+        this.code = code;
+    }
+
     /**
      * Returns the error code.
      *

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -14,7 +13,8 @@ import java.nio.file.Path;
 
 /**
  * Builds a sealed filter, or a slice of a filter, from keys or digests in any order. The bytes are those that {@code
- * bfcreate} makes of the same strings. Repeated keys count once. All keys are of one kind: that of {@link
+ * bfcreate} makes of the same strings; only in the ribbon layout may one accept keys that the other finds too many, because
+ * {@code bfcreate} compares the expected rate, and a builder the actual one. Repeated keys count once. All keys are of one kind: that of {@link
  * Params#keyKind}, or of the first key.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there
@@ -27,8 +27,8 @@ import java.nio.file.Path;
  * one, by another thread, throws {@link IllegalStateException}, and so do all later calls: the filter would lack its
  * keys.
  *
- * <p>An error that a method throws for want of disk or memory while keys are added ends the builder likewise. So does
- * an interrupt of a thread that uses the temporary file, since Java closes it then.
+ * <p>An error that a method throws for want of disk or memory while keys are added ends the builder likewise. An
+ * interrupt ends it only if the thread is using the temporary file of the digests, because Java closes that file.
  */
 public final class Builder implements Closeable {
     private static final VarHandle BUSY = Image.field(MethodHandles.lookup(), "busy", boolean.class);
@@ -88,6 +88,7 @@ public final class Builder implements Closeable {
      *     function; EKEYKIND if keys are of another kind; the builder can continue without this key
      */
     public void add(byte[] b, int off, int len) throws IOException {
+        java.util.Objects.checkFromIndexSize(off, len, b.length);
         admit(KeyKind.BYTES, len);
         addDigest(KeyKind.digest(keyKind, b, off, len, seed));
     }
@@ -111,8 +112,8 @@ public final class Builder implements Closeable {
      * @throws IOException as for bytes
      */
     public void add(CharSequence key) throws IOException {
-        admit(KeyKind.TEXT, 0);
         byte[] b = key.toString().getBytes(StandardCharsets.UTF_8);
+        admit(KeyKind.TEXT, 0);
         addDigest(KeyKind.digest(keyKind, b, 0, b.length, seed));
     }
 
@@ -262,21 +263,16 @@ public final class Builder implements Closeable {
      *
      * @param options options beyond the default
      * @return the image
-     * @throws IOException as for a path
+     * @throws IOException as for a path; ETOOBIG if an array cannot hold it
      */
     public byte[] toBytes(WriteOption... options) throws IOException {
         begin();
         try {
             Header h = plan();
-            if (h.imageSize() > Integer.MAX_VALUE - 8) {
-                throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
-            }
-            ImageOut.Memory image = new ImageOut.Memory();
-            write(h, image, "a filter", options);
+            byte[] image = ImageOut.array(h);
+            write(h, ImageOut.of(image), "a filter", options);
             check();
-            ByteArrayOutputStream out = new ByteArrayOutputStream((int) h.imageSize());
-            image.copyTo(out);
-            return out.toByteArray();
+            return image;
         } finally {
             end(digests.isThere());
         }

@@ -62,7 +62,7 @@ public enum ErrorCode {
     /** Sealed: it can no longer be changed. */
     ESEALED("sealed: it can no longer be changed", "merge it with another filter"),
     /** Live, and live images are not read here. */
-    ELIVE("live, without checksums (seal it first: bfseal)", "seal it first: bfseal FILE"),
+    ELIVE("live, without checksums", "seal it first: bfseal FILE"),
     /** The machine, or a writer, died when not all was on disk. */
     EUNCLEAN("the machine crashed, or a writer was killed during a sync",
             "add the keys since the last sync again, or rebuild it"),
@@ -106,7 +106,7 @@ public enum ErrorCode {
     /** Parameters contradict each other. */
     EVALUE("invalid value of a parameter", "see the documentation of the parameters"),
     /** The filter does not fit into memory as this call needs it. */
-    ETOOBIG("the filter is too big for this machine's address space", "open it as a file"),
+    ETOOBIG("the filter is too big for an array, or for the heap", "make it as a file, with a Builder"),
     /** No filter of 64-bit digests has this rate. */
     EUNREACHABLE("no size reaches this false-positive rate for so many keys", "use a higher rate"),
     /** The factor divides the filter's blocks (bits, counters) not. */
@@ -153,7 +153,7 @@ public enum ErrorCode {
     }
 
     /**
-     * Returns the message of the error: the text of {@code bloomfile_strerror()}.
+     * Returns the error in words.
      *
      * @return never null
      */

@@ -315,6 +315,11 @@ public final class Filter implements Closeable {
         guarded = mapped != null && options.memory != Memory.UNCUT;
         Header.Source source = new Header.Source("open " + name, options.applications);
         source.live = live != null;
+        if (options.live != Live.Admit.NONE) {
+            source.liveRemedy = "open the whole file, mapped, or seal it first: bfseal FILE";
+        } else if (mapped != null && mapped.attributes != null) {
+            source.liveRemedy = "open it with Options.live(), or seal it first: bfseal FILE";
+        }
         layers = Series.open(bytes, size, source, options.check == Check.NONE || live != null, this::found);
         Header header = layers[0].header;
         only = layers.length == 1 ? layers[0] : null;
@@ -1005,7 +1010,8 @@ public final class Filter implements Closeable {
             doubt();
         }
         if (live != null) {
-            throw new BloomfileException(ErrorCode.ELIVE, attempted, null);
+            throw new BloomfileException(ErrorCode.ELIVE, attempted, "it was live when it was opened",
+                    "seal it, bfseal FILE, and open it again");
         }
         BloomfileException wrong = null;
         try {

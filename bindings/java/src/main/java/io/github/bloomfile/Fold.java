@@ -50,7 +50,7 @@ public final class Fold {
      */
     public static long toRate(Path dst, Path src, double fpr, WriteOption... options) throws IOException {
         try (SourceImage source = open(src)) {
-            source(src).check(fpr > 0 && fpr < 1, ErrorCode.EVALUE, null);
+            source(src).check(fpr > 0 && fpr < 1, ErrorCode.EVALUE, "fpr " + fpr);
             long factor = greatest(source, fpr);
             source(src).check(factor != 0, ErrorCode.EOVERRATE, "it does not keep the rate as it is");
             return write(dst, source, factor, options);

@@ -160,6 +160,8 @@ final class Header {
         final boolean applications;
         /** Returns whether the record in force may be live: live.md. */
         boolean live;
+        /** For a live filter that is refused. */
+        String liveRemedy = ErrorCode.ELIVE.remedy();
 
         Source(String attempted, boolean applications) {
             this.attempted = attempted;
@@ -366,7 +368,10 @@ final class Header {
         source.check(!isLayer() || sealed == (layers != 0), ErrorCode.ESERIES, null); // V34
         source.check(sealed || u32(b, at + 8) != POISONED && u32(b, other + 8) != POISONED, // V35
                 ErrorCode.EPOISONED, null);
-        source.check(sealed || source.live && !isLayer(), ErrorCode.ELIVE, isLayer() ? "a series" : null); // V36
+        source.check(sealed || !isLayer(), ErrorCode.ELIVE, "a series"); // V36
+        if (!sealed && !source.live) {
+            throw new BloomfileException(ErrorCode.ELIVE, source.attempted, ErrorCode.ELIVE.meaning(), source.liveRemedy);
+        }
         System.arraycopy(b, inFile ? at + 128 : at, identity, 0, inFile ? identity.length : 0);
     }
 

@@ -23,6 +23,23 @@ interface ImageOut {
         };
     }
 
+    /** An array for an image. */
+    static byte[] array(Header h) throws BloomfileException {
+        try {
+            if (h.imageSize() <= Integer.MAX_VALUE - 8) {
+                return new byte[(int) h.imageSize()];
+            }
+        } catch (OutOfMemoryError e) {
+            // the error below
+        }
+        throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
+    }
+
+    /** An array. */
+    static ImageOut of(byte[] image) {
+        return (bytes, position) -> bytes.get(image, (int) position, bytes.remaining());
+    }
+
     /** Memory, in pieces: an image may be larger than an array. */
     final class Memory implements ImageOut {
         private static final int PIECE = 1 << 20;

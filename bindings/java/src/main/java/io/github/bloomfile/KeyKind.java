@@ -37,7 +37,7 @@ final class KeyKind {
     private static boolean accepts(int filter, int key, int size) {
         switch (filter & 0xFF) {
             case UNKNOWN: return true;
-            case INTEGERS: return key == INTEGERS || key == BYTES && (size == 8 || size < 0);
+            case INTEGERS: return key == INTEGERS; // not 8 bytes: those of ByteBuffer.putLong are in the wrong order
             case Header.KEYS_FIXED: return key == BYTES && (size == filter >>> 8 || size < 0);
             case BYTES: return key == BYTES;
             default: return key != INTEGERS;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 package io.github.bloomfile;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -256,14 +255,9 @@ public final class MutableFilter {
      * @throws IOException as for a path; ETOOBIG if an array cannot hold it
      */
     public byte[] toBytes(WriteOption... options) throws IOException {
-        if (header.imageSize() > Integer.MAX_VALUE - 8) {
-            throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", header.imageSize() + " bytes");
-        }
-        ImageOut.Memory made = new ImageOut.Memory();
-        write(made, "a filter", options);
-        ByteArrayOutputStream out = new ByteArrayOutputStream((int) header.imageSize());
-        made.copyTo(out);
-        return out.toByteArray();
+        byte[] made = ImageOut.array(header);
+        write(ImageOut.of(made), "a filter", options);
+        return made;
     }
 
     private synchronized boolean write(ImageOut out, String name, WriteOption[] options) throws IOException {

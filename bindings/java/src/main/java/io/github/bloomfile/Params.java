@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The parameters of a new filter: size, layout, fields of the header. Each method sets one parameter and returns this
@@ -155,7 +156,7 @@ public final class Params implements Serializable {
      * @return this
      */
     public Params label(String text) {
-        label = text;
+        label = Objects.requireNonNull(text, "label");
         return this;
     }
 
@@ -264,24 +265,24 @@ public final class Params implements Serializable {
     void check() throws BloomfileException {
         check(layout != null, ErrorCode.EVALUE, "no layout");
         check(layout != Layout.RIBBON || bits != 0, ErrorCode.EVALUE, "the layout ribbon needs a number of bits here");
-        check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.EVALUE, capacity);
-        check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.EVALUE, fpr);
-        check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EVALUE, bits);
-        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EVALUE, hashes);
-        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EVALUE, "the layout ribbon has none");
+        check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.EVALUE, "capacity " + capacity);
+        check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.EVALUE, "fpr " + fpr);
+        check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EVALUE, "bits " + bits);
+        check(hashes >= 0 && hashes <= Header.MAX_HASHES, ErrorCode.EVALUE, "hashes " + hashes);
+        check(hashes == 0 || layout != Layout.RIBBON, ErrorCode.EVALUE, "the layout ribbon has no hashes");
         byte[] text = label.getBytes(StandardCharsets.UTF_8);
         boolean whole = new String(text, StandardCharsets.UTF_8).equals(label);
         check(whole && text.length <= Header.LABEL_SIZE && Header.isCleanText(text, 0, text.length),
-                ErrorCode.EVALUE, null);
+                ErrorCode.EVALUE, "the label is not text of at most 112 bytes without control characters");
         check(tag.length <= Header.TAG_SIZE, ErrorCode.EVALUE, "a tag of " + tag.length + " bytes");
         check(watermark.length <= Header.WATERMARK_SIZE, ErrorCode.EVALUE, "a watermark of " + watermark.length + " bytes");
         check(hashId == Header.XXH3 || hashId < 0, ErrorCode.EHASH, "0x" + Integer.toHexString(hashId));
         check(memory >= 1 << 20, ErrorCode.EVALUE, "memory of less than 1 MiB");
         keyKindNumber();
         if (slices != 0) {
-            check(layout == Layout.BLOCKED && !embedded, ErrorCode.EVALUE, "only the layout blocked has any, in file form");
+            check(layout == Layout.BLOCKED && !embedded, ErrorCode.EVALUE, "only the layout blocked has slices, in file form");
             check(slices >= 1 && slices <= Slices.MAX && slice >= 0 && slice < slices, ErrorCode.EVALUE,
-                    slice + " of " + slices);
+                    "slice " + slice + " of " + slices);
             check(capacity != 0, ErrorCode.EVALUE, "a slice needs the capacity of the whole");
         }
     }

@@ -59,9 +59,9 @@ final class Planner {
     }
 
     /**
-     * Throws if a filter is over capacity, under the conditions of {@code bfcreate}.
+     * Throws if a filter is over capacity, under the conditions of {@code bfcreate}; of the ribbon layout, by its actual rate.
      *
-     * @param solved the rate of the ribbon layout
+     * @param solved the actual rate of the ribbon layout
      */
     static void checkRate(Header h, boolean planned, double solved, String name) throws BloomfileException {
         boolean ribbon = h.layout == Layout.RIBBON;
@@ -71,7 +71,7 @@ final class Planner {
             promised = Sizing.rate(h.layout, h.isSlice() ? h.wholeBlocks * 512 : h.m, h.capacity, h.k);
         }
         double limit = promised != 0 ? 2 * promised : USELESS;
-        if (rate > limit) {
+        if (h.n != 0 && rate > limit) {
             throw new BloomfileException(ErrorCode.EFULL, "make " + name, String.format(
                     "%d keys, a rate of %.3g, more than %.3g", h.n, rate, limit));
         }

@@ -46,7 +46,9 @@ final class SourceImage implements Closeable {
             source.check(!header.isLayer(), ErrorCode.EISSERIES, null);
             source.check(!header.isSlice(), ErrorCode.EISSLICE, null);
             source.check(header.layout != Layout.RIBBON, ErrorCode.EISRIBBON, null);
-            source.check(header.layout != Layout.COUNTING, ErrorCode.ELAYOUT, "counting filters are combined by the tools");
+            if (header.layout == Layout.COUNTING) {
+                throw new BloomfileException(ErrorCode.ELAYOUT, attempted, "a counting filter", "use bffold or bfmerge");
+            }
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;

@@ -4,6 +4,8 @@ package io.github.bloomfile;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+import static org.junit.Assume.assumeTrue;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -160,6 +162,19 @@ public class BuilderTest {
             builder.finish(path, WriteOption.OVERFULL);
             assertArrayEquals(builder.toBytes(WriteOption.OVERFULL), Files.readAllBytes(path));
         }
+        try (Builder empty = new Builder(new Params().layout(Layout.RIBBON).bits(512).fpr(0.001))) {
+            empty.toBytes();
+        }
+    }
+
+    @Test
+    public void filterTooBigForTheHeapIsRefused() throws IOException {
+        assumeTrue(Runtime.getRuntime().maxMemory() < 1 << 30);
+        Params params = new Params().bits(1L << 33).hashes(4);
+        try (Builder builder = new Builder(params)) {
+            builder.addDigest(1);
+            assertEquals(ErrorCode.ETOOBIG, assertThrows(BloomfileException.class, builder::toBytes).code());
+        }
     }
 
     @Test
@@ -285,7 +300,8 @@ public class BuilderTest {
         builder.close();
         assertThrows(IllegalStateException.class, () -> builder.add("key"));
         assertThrows(IllegalStateException.class, builder::toBytes);
-        refused(ErrorCode.EVALUE, new Params().capacity(-1));
+        String capacity = assertThrows(BloomfileException.class, () -> new Builder(new Params().capacity(-1))).getMessage();
+        assertTrue(capacity, capacity.contains("capacity -1"));
         refused(ErrorCode.EVALUE, new Params().capacity((1L << 60) + 1));
         refused(ErrorCode.EVALUE, new Params().fpr(1));
         refused(ErrorCode.EVALUE, new Params().fpr(Double.NaN));

@@ -149,6 +149,8 @@ public class CombineTest {
             refused(code, () -> Merge.union(made, List.of(golden)));
             refused(code, () -> Fold.fold(made, golden));
         }
+        String counting = assertThrows(BloomfileException.class, () -> Fold.fold(made, Spec.GOLDEN.resolve("counting-file.bloom"))).getMessage();
+        assertTrue(counting, counting.contains("a counting filter (use bffold or bfmerge)"));
     }
 
     @Test

@@ -24,7 +24,7 @@ public class KeyKindTest {
     private static final Map<Object, List<String>> ACCEPTED = Map.of(
             "Abc", List.of("unknown", "text", "lower"),
             7L, List.of("unknown", "integers"),
-            EIGHT, List.of("unknown", "text", "lower", "integers", "bytes", "fixed 8"),
+            EIGHT, List.of("unknown", "text", "lower", "bytes", "fixed 8"),
             THREE, List.of("unknown", "text", "lower", "bytes", "fixed 3"));
 
     private static byte[] build(String kind, Object... keys) throws IOException {
@@ -83,23 +83,33 @@ public class KeyKindTest {
     @Test
     public void firstKeyDecidesTheKind() throws IOException {
         assertEquals("text", Filter.of(build(null, "a", THREE)).info().keyKind());
-        assertEquals("integers", Filter.of(build(null, 7L, EIGHT)).info().keyKind());
+        assertEquals("integers", Filter.of(build(null, 7L, 8L)).info().keyKind());
         assertEquals("bytes", Filter.of(build(null, THREE, EIGHT)).info().keyKind());
         assertEquals("unknown", Filter.of(build(null)).info().keyKind());
         assertThrows(BloomfileException.class, () -> build(null, "a", 7L));
         assertThrows(BloomfileException.class, () -> build(null, EIGHT, 7L));
+        assertThrows(BloomfileException.class, () -> build(null, 7L, EIGHT));
         assertThrows(BloomfileException.class, () -> build(null, THREE, "a"));
         assertArrayEquals(build("text", "a", "b"), build(null, "b", "a"));
+    }
+
+    @Test
+    public void addThatFailsDecidesNoKind() throws IOException {
+        try (Builder b = new Builder(new Params())) {
+            assertThrows(NullPointerException.class, () -> b.add((CharSequence) null));
+            assertThrows(IndexOutOfBoundsException.class, () -> b.add(THREE, 1, 3));
+            b.add(7L);
+            assertEquals("integers", Filter.of(b.toBytes()).info().keyKind());
+        }
     }
 
     @Test
     public void integersOfEveryWidthAreEqualKeys() throws IOException {
         Filter f = Filter.of(build(null, -1L, 7L));
         assertTrue(f.mayContain((byte) 7) && f.mayContain((short) -1) && f.mayContain(7) && f.mayContain(-1L));
-        assertTrue(f.mayContain(new byte[] {7, 0, 0, 0, 0, 0, 0, 0}));
         assertFalse(f.mayContain(8));
         f.checkKeys("integers");
-        f.checkKeys("bytes");
+        assertThrows(IllegalArgumentException.class, () -> f.checkKeys("bytes"));
         assertThrows(IllegalArgumentException.class, () -> f.checkKeys("text"));
     }
 

@@ -20,6 +20,7 @@ import java.util.Random;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
 /** Live filters that C programs make, read while they change. */
@@ -76,11 +77,20 @@ public class LiveTest {
         return found;
     }
 
+    private static void refused(String attempted, String why, ThrowingRunnable call) {
+        assertEquals("cannot " + attempted + ": " + why + " [BLOOMFILE_ELIVE]", assertThrows(BloomfileException.class, call).getMessage());
+    }
+
     @Test
     public void keysOfAnotherProgramAreFound() throws Exception {
         for (String layout : new String[] {"blocked", "classic", "counting"}) {
             create("-l", layout);
-            assertEquals(ErrorCode.ELIVE, assertThrows(BloomfileException.class, () -> Filter.open(path)).code());
+            refused("open " + path, "live, without checksums (open it with Options.live(), or seal it first: bfseal FILE)",
+                    () -> Filter.open(path));
+            for (Filter.Options part : new Filter.Options[] {LIVE.inMemory(), LIVE.range(0, Files.size(path))}) {
+                refused("open " + path, "live, without checksums (open the whole file, mapped, or seal it first: bfseal FILE)",
+                        () -> Filter.open(path, part));
+            }
             try (Filter f = Filter.open(path, LIVE); Filter uncut = Filter.open(path, LIVE.uncut())) {
                 assertTrue(f.info().isLive());
                 assertEquals(0, found(f, 0, 5000) + found(uncut, 0, 5000));
@@ -89,7 +99,7 @@ public class LiveTest {
                 assertEquals(2500, found(uncut, 0, 2500));
                 assertTrue(found(f, 2500, 5000) < 100);
                 assertNull(f.error());
-                assertEquals(ErrorCode.ELIVE, assertThrows(BloomfileException.class, f::verify).code());
+                refused("verify " + path, "it was live when it was opened (seal it, bfseal FILE, and open it again)", f::verify);
                 add(2500, 3000);
                 assertEquals(0, run("bfseal", path.toString()));
                 assertEquals(3000, found(f, 0, 3000));

@@ -156,6 +156,7 @@ function update() {
   byId("plan-keys").setAttribute("aria-invalid", String(Number.isNaN(plan.keys)));
   byId("plan-rate").setAttribute("aria-invalid", String(Number.isNaN(plan.target)));
   byId("plan-error").textContent = problem(plan);
+  byId("plan-shown").hidden = problem(plan) !== "";
   if (problem(plan)) return;
   const plans = Object.fromEntries(LAYOUTS.map((layout) => [layout, planFor(layout, plan.keys, plan.target)]));
   byId("plan-result").textContent = resultText(plans[plan.layout]);

@@ -14,10 +14,10 @@ function describe(filter) {
   const { info, layers } = filter;
   const sum = (get) => layers.reduce((total, layer) => total + get(layer), 0n);
   const [first] = layers;
-  const k = [...new Set(layers.map((layer) => layer.header.k))];
+  const k = layers.map((layer) => layer.header.k), [least, most] = [Math.min(...k), Math.max(...k)];
   const slice = info.slice && { ...info.slice, keysRead: first.slice.keysRead, keysElsewhere: first.slice.keysElsewhere };
   return {
-    ...info, slice, kAll: k.join(", "), seriesFpr: first.series?.seriesFpr ?? 0, keyKind: info.keyKind,
+    ...info, slice, kAll: least === most ? String(least) : `${least} to ${most}`, seriesFpr: first.series?.seriesFpr ?? 0, keyKind: info.keyKind,
     layersN: sum((layer) => layer.record.n), capacityExact: sum((layer) => layer.header.capacity),
     mUnfoldedExact: first.header.mUnfolded, foldedBy: first.header.mUnfolded / first.header.m,
     compat: first.header.compat, roCompat: first.header.roCompat, incompat: first.header.incompat,
@@ -41,7 +41,7 @@ function sumUp(info, parts) {
 export class FilterFile {
   constructor(file) {
     Object.assign(this, { file, name: visible(file.name), filter: null, info: null, error: null, result: null, measured: null });
-    Object.assign(this, { progress: null, fields: [], flipped: null, plainFilter: null });
+    Object.assign(this, { progress: null, fields: [], flipped: null, plainFilter: null, found: null });
   }
 
   /** Reads the header. Never throws: `error` is why the file was refused. */
@@ -75,13 +75,23 @@ export class FilterFile {
     [this.result, this.measured] = [result, sumUp(this.info, parts)];
   }
 
-  /** Looks up keys, or digests if `digests` is true. Reads only the pages that the keys need. */
-  async lookup(keys, { digests, plain }) {
+  /** Looks up keys, or digests if `digests` is true. Reads only the pages that the keys need. Keeps the error of a lost file. */
+  async lookup(keys, options) {
+    try {
+      return await this.#answer(keys, options);
+    } catch (error) {
+      if (error instanceof DOMException || error.code === "BLOOMFILE_ECHANGED") this.error = error;
+      throw error;
+    }
+  }
+
+  async #answer(keys, { digests, plain }) {
     let { filter } = this;
     if (plain) filter = this.plainFilter ??= await openBlob(this.file, { applications: true, keys: "plain" });
     if (digests && this.info.hashId !== KNOWN_HASH) filter.nameHash(this.info.hashId, this.info.selfTest);
     const answers = await (digests ? filter.hasDigests(keys) : filter.hasAll(keys));
     // Damage of the whole body also counts for the plain filter, which did not verify it.
-    return { answers: this.filter.doubted ? keys.map(() => true) : answers, error: this.filter.error ?? filter.error };
+    this.found = this.filter.error ?? filter.error;
+    return { answers: this.filter.doubted ? keys.map(() => true) : answers, error: this.found };
   }
 }

@@ -4,6 +4,7 @@
 import { count, hexadecimal, plural } from "./format.js";
 import { formFor, readKeys } from "./keys.js";
 import { byId, element, fillTable } from "./page.js";
+import { reason } from "./verdict.js";
 
 const MOST_ROWS = 1000;
 
@@ -35,6 +36,8 @@ function kindNote(info) {
     newer: "The filter has a newer kind of keys. Ignore the kind to look up plain keys." };
   return kinds[info.keyKind] ?? "Each line is a key, without its line end. Empty lines are skipped.";
 }
+
+const codeOf = ({ code }) => (code?.startsWith?.("BLOOMFILE_") ? ` (${code})` : "");
 
 /** Removes the answers, and gives up a lookup that still runs: another file may be shown when it ends. */
 function clear(message = "") {
@@ -82,8 +85,12 @@ export async function lookUp(entry, slices) {
   }
   const { lines, keys } = read;
   if (lines.length === 0) return clear("Enter a key first.");
-  if (entry.error) return show(lines, lines.map(() => true), ` The file was refused (${entry.error.code ?? entry.error.name}).`);
+  if (entry.error) return show(lines, lines.map(() => true), ` The file was refused${codeOf(entry.error)}.`);
+  if (form() === "hex" && /text|lower/.test(entry.info.keyKind) && !byId("skip-kind").checked) {
+    return clear("No answer: the keys of this filter are text, not hexadecimal bytes (BLOOMFILE_EKEYKIND). Treat every key as maybe.");
+  }
   clear();
+  byId("answers-summary").textContent = `Looking up ${plural(keys.length, "key")}…`;
   const mine = latest;
   try {
     const options = { digests: form() === "digests", plain: byId("skip-kind").checked };
@@ -92,7 +99,6 @@ export async function lookUp(entry, slices) {
     return show(lines, answers, (slices ? ` Looked up in all ${slices.length} slices.` : "") + note);
   } catch (error) {
     if (mine !== latest) return undefined;
-    const code = error.code?.startsWith?.("BLOOMFILE_") ? ` (${error.code})` : "";
-    return clear(`No answer: ${error.message}${code}. Treat every key as maybe.`);
+    return clear(`No answer: ${reason(error)}${codeOf(error)}. Treat every key as maybe.`);
   }
 }

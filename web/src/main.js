@@ -12,6 +12,7 @@ import { joining } from "./slices.js";
 /** Files up to this size are verified when they are opened. */
 const READ_AT_OPEN = 64 * 2 ** 20;
 
+let opening = 0; // the number of the choice whose files may be shown
 let entries = [];
 let current = null;
 let joined = null; // the slices of one filter, if all of them are open
@@ -87,8 +88,10 @@ function showSlices() {
 
 async function openFiles(files) {
   if (files.length === 0) return;
+  const mine = ++opening;
   aborter?.abort();
   const opened = await Promise.all(Array.from(files, (file) => new FilterFile(file).open()));
+  if (mine !== opening) return;
   entries = opened.sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
   byId("status").textContent = `${plural(entries.length, "file")} opened.`;
   makeTabs();
@@ -116,9 +119,11 @@ function startFiles() {
   byId("tabs").addEventListener("keydown", moveTab);
   byId("verify").addEventListener("click", () => readBody(current));
   byId("work-stop").addEventListener("click", () => aborter.abort());
-  byId("lookup-form").addEventListener("submit", (event) => {
+  byId("lookup-form").addEventListener("submit", async (event) => {
     event.preventDefault();
-    lookUp(current, joined?.includes(current) ? joined : null);
+    const entry = current, slices = joined?.includes(entry) ? joined : null;
+    await lookUp(entry, slices);
+    if (entry === current && (entry.error ?? entry.found)) showReport(entry);
   });
   byId("keys").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("lookup-form").requestSubmit();

@@ -113,8 +113,9 @@ function addPage(total, head, share) {
   total.keys += head.keys;
   if (!head.solved) total.unsolved++;
   if (head.solved && head.seed !== 0) total.reseeded++;
-  if (head.solved && head.enlarged) total.enlarged++;
   if (!head.solved) return;
+  if (head.more) total.enlarged++;
+  total.further += head.more;
   total.groups.add(head.groups, head.groups, head.groups, 1);
   total.columns.add(head.least, head.most, head.mean, head.groups);
 }
@@ -122,7 +123,7 @@ function addPage(total, head, share) {
 async function measureRibbon(body, image) {
   const allLines = image.m / 512;
   const map = new FillMap(Math.ceil(allLines / 64));
-  const total = { rate: 0, keys: 0, unsolved: 0, reseeded: 0, enlarged: 0, pages: map.units };
+  const total = { rate: 0, keys: 0, unsolved: 0, reseeded: 0, enlarged: 0, further: 0, pages: map.units };
   Object.assign(total, { groups: new Range(), columns: new Range() });
   let page = 0;
   for await (const piece of body) {

@@ -18,7 +18,7 @@ function flippedText({ error, flipped, fields }) {
 }
 
 function showVerdict(entry) {
-  const found = entry.error ? refusal(entry.error, flippedText(entry)) : verdict(entry.info, entry.result, entry.measured);
+  const found = entry.error ? refusal(entry.error, flippedText(entry)) : verdict(entry.info, entry.result, entry.measured, entry.found);
   byId("verdict").className = `verdict ${found.level}`;
   byId("verdict").textContent = found.text;
   showText("advice", found.advice);

@@ -28,7 +28,7 @@ export function ribbonHead(first, keys, lines) {
   const groups = first & 0xffff;
   const valid = first >>> 23 === 0 && groups >= 2 && groups <= (16 * lines - 2) / 2;
   if (!valid) return { solved: false, groups: 0, keys, least: 0, most: 0, mean: 0, rate: 1 };
-  return { solved: true, groups, keys, seed: (first >>> 16) & 127, enlarged: groups > groupsFor(keys),
+  return { solved: true, groups, keys, seed: (first >>> 16) & 127, more: Math.max(0, groups - groupsFor(keys)),
     ...pageShape(groups, lines) };
 }
 

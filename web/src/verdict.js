@@ -20,12 +20,17 @@ const ADVICE = {
 };
 const FOREIGN = ["EMAGIC", "EVERSION", "EFEATURE", "ELAYOUT", "EHASH", "ELIVE"].map((name) => `BLOOMFILE_${name}`);
 
+const SATURATED = 0.99; // a fill above it does not show the number of keys
+
+/** Without a full stop at its end, as a browser's messages have. */
+export const reason = ({ message }) => message.replace(/\.$/, "");
+
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** The verdict on a file that was refused. `details` are appended to the meaning of the error. */
 export function refusal(error, details) {
   if (!error.code?.startsWith?.("BLOOMFILE_")) {
-    return { level: "bad", text: `The file cannot be read: ${error.message}`, advice: "Choose it again." };
+    return { level: "bad", text: `The file cannot be read: ${reason(error)}`, advice: "Choose it again." };
   }
   return {
     level: FOREIGN.includes(error.code) ? "warn" : "bad",
@@ -50,46 +55,60 @@ export function likelyKeys(info, measured) {
   return (info.nEstimated || info.provenance.includes("intersection")) && measured.keysEstimate !== null ? Math.round(measured.keysEstimate) : info.n;
 }
 
-/**
- * The maximum ratio of the rate to its target. Allows for chance: four standard deviations of the rate's logarithm, in
- * a filter at capacity.
- */
-function leeway(info, keys, sizedFor) {
-  if (keys > sizedFor || info.layout === "ribbon" || info.series) return 1.1;
+/** The relative standard deviation of the actual rate. That of a series is at most that of the layer that varies most. */
+function spread(info, { solution, rate: actual }) {
+  if (info.series) return Math.max(...info.layers.map((layer) => spread(layer, {})));
+  if (solution) { // of a page's keys and groups: its rate is 2^-columns
+    const { pages, further } = solution, groups = Math.max(solution.groups.mean || 0, 1);
+    const ofKeys = ((1 - 1 / pages) * pages) / Math.max(info.n, 1), solved = solution.pages - solution.unsolved;
+    const more = solved ? further / solved : 0;
+    return -Math.log(actual) * Math.sqrt((ofKeys + (more * (1 + more)) / groups ** 2) / pages);
+  }
   const share = info.slice ? info.slice.blocks / info.slice.wholeBlocks : 1;
-  const shape = { layout: info.layout, n: Math.max(1, Math.floor(sizedFor * share)), m: info.m, k: info.k };
-  return 1.1 * Math.exp(4 * Math.sqrt(Math.log1p((rateDeviation(shape) / rate(shape)) ** 2)));
+  const shape = { layout: info.layout, n: Math.max(1, Math.floor(info.capacity * share)), m: info.m, k: info.k };
+  return rateDeviation(shape) / rate(shape);
 }
 
-function tooMany(info, keys, sizedFor, measured) {
-  return { level: "warn", advice: `Rebuild it for ${count(keys)} keys or more.`,
-    text: `Too many keys: ${count(keys)} in a filter sized for ${count(sizedFor)}; actual rate ${percent(measured.rate)}` };
+/** Whether chance explains the rate: at most four standard deviations of its logarithm, in a filter at capacity. */
+function isKept(info, measured, target, full) {
+  const ratio = measured.rate / target / 1.1;
+  return ratio <= 1 || (!full && ratio <= Math.exp(4 * Math.sqrt(Math.log1p(spread(info, measured) ** 2))));
+}
+
+function tooMany(info, keys, measured, target) {
+  const saturated = info.layout !== "ribbon" && measured.fill > SATURATED && -Math.expm1((-info.k * info.n) / info.m) < SATURATED;
+  const [more, found] = saturated ? ["more than ", info.n] : ["", keys];
+  return { level: "warn", advice: saturated ? "Its bits do not show the number of keys: rebuild it without -n, and bfcreate counts them."
+    : `Rebuild it for ${count(found)} keys or more.`,
+    text: `Too many keys: ${more}${count(found)} in a filter sized for ${count(info.capacity)}; ` +
+      `actual rate ${percent(measured.rate)}${target ? `, target ${percent(target)}` : ""}` };
 }
 
 function rateVerdict(info, measured) {
-  const sizedFor = info.capacity;
-  const keys = likelyKeys(info, measured);
+  const keys = likelyKeys(info, measured), full = keys > info.capacity && !info.series;
   const target = info.series ? info.seriesFpr : info.fpr;
+  if (target ? !isKept(info, measured, target, full) : full) {
+    return full ? tooMany(info, keys, measured, target) : { level: "warn", advice: "Rebuild it larger.",
+      text: `Rate above target; actual rate ${percent(measured.rate)}, target ${percent(target)}` };
+  }
   if (info.n === 0 && measured.empty) {
     const most = info.layout === "ribbon" ? "nearly every" : "every";
     return { level: "warn", text: `Empty: lookups return no for ${most} key`, advice: "" };
   }
-  if (target === 0 && measured.rate >= 0.5) {
-    return { level: "warn", text: `Over capacity: its actual rate is ${percent(measured.rate)}`, advice: "Rebuild it larger." };
-  }
-  if (target === 0) return keys > sizedFor ? tooMany(info, keys, sizedFor, measured) : null;
-  if (measured.rate <= target * leeway(info, keys, sizedFor)) return null;
-  if (keys > sizedFor) return tooMany(info, keys, sizedFor, measured);
-  return { level: "warn", text: `Rate above target; actual rate ${percent(measured.rate)}, target ${percent(target)}`,
-    advice: "Rebuild it larger." };
+  if (target || measured.rate <= 0.5) return null;
+  return { level: "warn", text: `Over capacity: its actual rate is ${percent(measured.rate)}`, advice: "Rebuild it larger." };
 }
 
-/** The verdict on an open filter. `result` is that of examine(), `measured` that of the bits; both are null if not read. */
-export function verdict(info, result, measured) {
+/**
+ * The verdict on an open filter. `result` is that of examine(), `measured` that of the bits; both are null if not read.
+ * `error` is the damage that lookups found.
+ */
+export function verdict(info, result, measured, error) {
+  if (result?.error) return damage(result);
+  if (/EPAGE|EBODY/.test(error?.code)) return { level: "bad", text: `Damaged: ${error.message} (${error.code})`, advice: "Verify the body." };
   if (!result || !measured) return { level: "good", text: "Healthy header, body not read", advice: "" };
-  if (result.error) return damage(result);
-  const found = rateVerdict(info, measured);
-  if (found) return found;
+  const rated = rateVerdict(info, measured);
+  if (rated) return rated;
   const only = info.provenance.includes("intersection") ? "; an intersection, so its rate is only an estimate" : "";
   return { level: "good", text: `Healthy${only}`, advice: "" };
 }

@@ -72,7 +72,7 @@ class Page(unittest.TestCase):
         self.until("!report.hidden && document.getElementById('work').hidden")
 
     def wait_for_answers(self):
-        self.until("document.getElementById('answers-summary').textContent")
+        self.until("!/^(Looking up|$)/.test(document.getElementById('answers-summary').textContent)")
 
     def facts(self):
         return dict(self.browser.value("""
@@ -114,12 +114,74 @@ class Page(unittest.TestCase):
 
 
 class Using(Page):
-    def test_dropped_file_is_shown(self):
+    def drop(self, path):
         x, y = self.browser.value("const box = document.getElementById('drop').getBoundingClientRect(); return [box.x + 9, box.y + 9]")
-        data = {"items": [], "files": [str(GOLDEN / "blocked-file.bloom")], "dragOperationsMask": 1}
+        data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
         for kind in ("dragEnter", "dragOver", "drop"):
             self.browser.devtools("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
         self.wait()
+
+    def test_dropped_folder_is_refused_in_words(self):
+        self.drop(GOLDEN)
+        self.assertIn("cannot be read", self.verdict())
+        self.assertEqual(self.look_up(["some key"]), "1 key: 1 maybe, 0 certainly not. The file was refused.")
+
+    def test_files_chosen_last_are_shown(self):
+        self.browser.value("""
+            const { arrayBuffer } = Blob.prototype;
+            let waits = 500;
+            Blob.prototype.arrayBuffer = async function () {
+                const wait = waits;
+                waits = 0;
+                await new Promise((resolve) => setTimeout(resolve, wait));
+                return arrayBuffer.call(this);
+            };
+            for (const name of ["first", "second"]) {
+                const chosen = new DataTransfer();
+                chosen.items.add(new File(["not a filter"], name));
+                document.getElementById("choose").files = chosen.files;
+                document.getElementById("choose").dispatchEvent(new Event("change"));
+            }
+            await new Promise((resolve) => setTimeout(resolve, 1000));
+        """)
+        self.assertEqual(self.browser.text("#report-title"), "second")
+
+    def test_file_that_changes_on_disk_is_not_healthy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "filter.bloom"
+            path.write_bytes((GOLDEN / "key-kind-text.bloom").read_bytes())
+            self.choose(path)
+            self.assertEqual(self.verdict(), "Healthy")
+            path.write_bytes((GOLDEN / "classic-file.bloom").read_bytes())
+            self.assertRegex(self.look_up(["some key"]), r"^No answer: [^.]*\. Treat every key as maybe\.$")
+            self.assertIn("cannot be read", self.verdict())
+
+    def test_damage_that_a_lookup_finds_is_the_verdict(self):
+        image = bytearray((GOLDEN / "key-kind-text.bloom").read_bytes())
+        image[-1] ^= 1
+        self.browser.value("""
+            const image = new File([Uint8Array.from(args[0])], "filter.bloom"), chosen = new DataTransfer();
+            chosen.items.add(image);
+            AbortSignal.prototype.throwIfAborted = () => { throw new DOMException("", "AbortError"); };
+            document.getElementById("choose").files = chosen.files;
+            document.getElementById("choose").dispatchEvent(new Event("change"));
+        """, list(image))
+        self.wait()
+        self.assertEqual(self.verdict(), "Healthy header, body not read")
+        self.assertIn("1 key: 1 maybe", self.look_up(["no such key"]))
+        self.assertIn("BLOOMFILE_EPAGE", self.verdict())
+
+    def test_lookup_shows_that_it_runs(self):
+        self.choose(GOLDEN / "key-kind-text.bloom")
+        shown = self.browser.value("""
+            document.getElementById("keys").value = "some key";
+            document.getElementById("lookup-form").requestSubmit();
+            return document.getElementById("answers-summary").textContent;
+        """)
+        self.assertEqual(shown, "Looking up 1 key…")
+
+    def test_dropped_file_is_shown(self):
+        self.drop(GOLDEN / "blocked-file.bloom")
         self.assertEqual(self.browser.text("#report-title"), "blocked-file.bloom")
         self.assertEqual(self.verdict(), "Healthy")
 
@@ -139,6 +201,9 @@ class Using(Page):
         self.assertIn("Key 1 is not of this form", self.look_up(["xyz"], "hex"))
         self.browser.click("#skip-kind")
         self.assertIn("1 certainly not", self.look_up(["12"], "text"))
+        for name, form in (("bytes", "text"), ("text", "hex"), ("lower", "hex")):
+            self.choose(GOLDEN / f"key-kind-{name}.bloom")
+            self.assertRegex(self.look_up(["00ff"], form), "^No answer: .*BLOOMFILE_EKEYKIND")
 
     def test_damage_of_the_whole_body_counts_when_the_kind_is_ignored(self):
         image = bytearray((GOLDEN / "key-kind-text.bloom").read_bytes())
@@ -252,6 +317,7 @@ class Using(Page):
         self.browser.type("#plan-keys", "many")
         self.until("document.getElementById('plan-error').textContent.includes('whole number')")
         self.assertEqual(self.browser.value("return document.getElementById('plan-keys').getAttribute('aria-invalid')"), "true")
+        self.assertTrue(self.browser.value("return document.getElementById('plan-shown').hidden"), "the result of other numbers")
 
     @unittest.skipUnless(ALL and TOOLS, "a file of 1 GiB, with --all")
     def test_large_file_is_not_read_to_look_up_a_key(self):
@@ -313,6 +379,19 @@ class Numbers(Page):
                            input="".join(f"key {i}\n" for i in range(100_000)).encode(), check=True)
             self.compare(path)
 
+    def test_verdicts_on_too_many_keys_match_bfinspect(self):
+        keys = "".join(f"key {i}\n" for i in range(30_000)).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            for number, options in enumerate([["-p", "1%", "-n", "10000"], ["-m", "2M", "-n", "10000"], ["-m", "1k", "-k", "4"],
+                                              ["-p", "1%", "-n", "1k"], ["-p", "1%", "-l", "ribbon", "-n", "30k"]]):
+                path = Path(folder) / str(number)
+                subprocess.run([f"{TOOLS}/bfcreate", "-q", "--overfull", *options, path], input=keys, check=True)
+                self.compare(path)
+            series = Path(folder) / "series"
+            subprocess.run([f"{TOOLS}/bfcreate", "-q", "--live", "--grow", "-n", "100", "-p", "1%", series], input=keys, check=True)
+            subprocess.run([f"{TOOLS}/bfseal", "-q", series, f"{series}.sealed"], check=True)
+            self.compare(Path(f"{series}.sealed"))
+
     def test_fold_plan_matches_bffold(self):
         # bffold estimates the number of keys of reserved-*.bloom, where bfinspect takes the recorded number.
         for row in [row for row in self.golden_files() if not row["file"].startswith("reserved-")]:
@@ -336,7 +415,7 @@ class Numbers(Page):
             absent = "keys/absent.digests" if digests else "keys/absent.keys"
             present, others = (self.lines(name, digests) for name in (row["keys"], absent))
             form = "digests" if digests else "hex"
-            if re.match("newer|integers|fixed", row["key_kind"]):
+            if not digests and re.match("newer|integers|fixed|text|lower", row["key_kind"]):
                 self.browser.click("#skip-kind")
             with self.subTest(row["file"]):
                 if present:

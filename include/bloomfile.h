@@ -57,9 +57,12 @@
  * BLOOMFILE_ESTRUCTSIZE. Other structs keep their size; reserved members are 0.
  *
  * Replace files by renaming a new file over them, which leaves readers' mappings whole. Never write
- * to a sealed file in place. Truncating a mapped file causes SIGBUS in its readers. Overwriting
- * changes the bytes they see: no page is checked twice, so a lookup may answer a wrong "no" until
- * bloomfile_check() detects the change.
+ * to a sealed file in place. Overwriting changes the bytes that readers see: no page is checked
+ * twice, so a lookup may answer a wrong "no" until bloomfile_check() detects the change. After a
+ * file was truncated, lookups and adds raise SIGBUS until bloomfile_check() has detected it. Every
+ * other call that reads a body (copying, folding, planning, merging, patching, measuring,
+ * verifying, syncing, sealing, rescuing) checks first and returns BLOOMFILE_ECHANGED. It can raise
+ * SIGBUS if the file is truncated during the call.
  *
  * Digests belong to a filter: make them with bloomfile_digest_of(f). If a filter of another seed or
  * hash is queried with such a digest, a silent "no" is possible, and the library cannot detect it.

@@ -195,7 +195,8 @@ struct bloomfile_measurement {
  * never added. It is, for blocked, the mean over blocks of (one bits in the block / 512)^k; for
  * classic and counting, (ones / m)^k; for ribbon, the mean over lines of 2^-(columns that a lookup
  * there tests). In a series it is the probability that at least one layer answers "maybe". Does
- * not check for damage. Returns 0, or BLOOMFILE_ESTRUCTSIZE if no version has that size. */
+ * not check for damage. Returns 0, BLOOMFILE_ECHANGED if the file was written to while it was open,
+ * or BLOOMFILE_ESTRUCTSIZE if no version has that size. */
 BLOOMFILE_API int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *out);
 
 /* A fault of a file. */

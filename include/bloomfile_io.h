@@ -230,12 +230,11 @@ static inline struct bloomfile_source bloomfile_from_memory(const void *memory, 
 typedef int bloomfile_stop(void *context);
 
 /* Lets this thread end its own long calls, for example after a signal handler has set a flag. Calls
- * that write a filter, from keys or from other filters, to a path, a descriptor or memory, call
- * stop(context) in this thread: after every few MiB, before the filter gets its name, and if a
- * signal interrupts a wait for input. A call that is ended returns the error of stop(context) and,
- * as after any error, leaves nothing behind.
- *   stop     NULL, the default: calls are not ended.
- *   context  for `stop`; the caller's. */
+ * that write a filter or a patch, from keys or from filters, to a path, a descriptor or memory,
+ * call stop(context) in this thread: after every few MiB, before a filter gets its name, and if a
+ * signal interrupts a wait for input. Opening, verifying, planning and syncing never call it. A
+ * call that is ended returns the error of stop(context) and, as after any error, leaves nothing
+ * behind. stop     NULL, the default: calls are not ended. context  for `stop`; the caller's. */
 BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
 
 #ifdef __cplusplus

@@ -325,9 +325,11 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
  *   dst    the path, as for bloomfile_to_path().
  *   flags  BLOOMFILE_TO_REPLACE, or 0.
  *
- * If bloomfile_check() is not 0, pages that the kernel dropped after a failed write have their old
- * contents from disk. The new file is then BLOOMFILE_EUNCLEAN: repeat the adds since the last good
- * sync. If the loss is detected only during this call, the call returns an error: call it again.
+ * If bloomfile_check() returns BLOOMFILE_ECHANGED, memory has the bytes of another file: this call
+ * returns the same error, and writes nothing. After any other error of it, pages that the kernel
+ * dropped after a failed write have their old contents from disk. The new file is then
+ * BLOOMFILE_EUNCLEAN: repeat the adds since the last good sync. If the loss is detected only during
+ * this call, the call returns an error: call it again.
  *
  * All layers of a series are on disk before any layer gets its name; the first layer gets its name
  * last. A SIGKILL between two names leaves layers without a first layer, and so does a fatal signal
@@ -337,8 +339,8 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
  * have the name of a later layer: else BLOOMFILE_ESERIES, and nothing is written.
  *
  * Errors: an errno; those of bloomfile_to_path(); BLOOMFILE_ESEALED; _ESERIES; _EISSERIES (a layer
- * from bloomfile_layer()); _EFLAGS; _EVALUE (no path); _ETOOBIG; if the loss is detected during the
- * call, BLOOMFILE_EPOISONED, _EBODY, _ECHANGED, _ERECORD or _EUNCLEAN. For a series, also those of
+ * from bloomfile_layer()); _EFLAGS; _EVALUE (no path); _ETOOBIG; _ECHANGED; if the loss is detected
+ * during the call, BLOOMFILE_EPOISONED, _EBODY, _ERECORD or _EUNCLEAN. For a series, also those of
  * bloomfile_open(), since the call first opens layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, unsigned flags);
 

@@ -91,7 +91,7 @@ BLOOMFILE_API const void *bloomfile_body(const bloomfile_filter *f, size_t *size
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
  * Reads the whole body. Errors: BLOOMFILE_EVALUE if cells is 0, BLOOMFILE_EISSERIES if it is a
- * series. */
+ * series, BLOOMFILE_ECHANGED as for bloomfile_measure(). */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells);
 
 /* The head of a page of a solved layout (ribbon). This struct never changes. */

@@ -8,6 +8,7 @@
 #include "delta/patch.h"
 #include "format/invalid.h"
 #include "format/versioned_struct.h"
+#include "live/file_change.h"
 #include "os/thread.h"
 
 #define INFO_LEAST VERSIONED_LEAST(struct bloomfile_patch_info, reserved)
@@ -26,8 +27,12 @@ static int check_shape(const struct header *base, const struct header *result)
 
 static int images_of(const bloomfile_filter *f, struct handle_images *images)
 {
-    const int error = f->operations->images(f, images);
-    return error == 0 && layout_of(f->header.layout)->solved ? BLOOMFILE_EISRIBBON : error;
+    int error = f->operations->images(f, images);
+    if (error == 0 && layout_of(f->header.layout)->solved)
+        error = BLOOMFILE_EISRIBBON;
+    for (size_t i = 0; error == 0 && i < images->count; i++)
+        error = changed_before_reading(images->list[i]);
+    return error;
 }
 
 int bloomfile_delta(struct bloomfile_destination *given, const bloomfile_filter *base,

@@ -12,6 +12,7 @@
 #include "format/ribbon.h"
 #include "format/versioned_struct.h"
 #include "handle/inspection.h"
+#include "live/file_change.h"
 #include "os/thread.h"
 #include "series/layers.h"
 #include "sizing/sizing.h"
@@ -211,9 +212,10 @@ int bloomfile_measure(const bloomfile_filter *f, struct bloomfile_measurement *o
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return invalid(BLOOMFILE_ESTRUCTSIZE, "struct_size");
     struct bloomfile_measurement m;
-    f->operations->measure(f, &m);
-    versioned_give(out, out->struct_size, &m, sizeof m);
-    return 0;
+    const int error = f->operations->measure(f, &m);
+    if (error == 0)
+        versioned_give(out, out->struct_size, &m, sizeof m);
+    return error;
 }
 
 /* total * i / cells. The products fit, because `cells` doubles fit in memory. */
@@ -226,8 +228,9 @@ int bloomfile_measure_map(const bloomfile_filter *f, double *fill, size_t cells)
 {
     if (f->series != NULL)
         return BLOOMFILE_EISSERIES;
-    if (cells == 0)
-        return invalid(BLOOMFILE_EVALUE, "cells");
+    const int error = cells == 0 ? invalid(BLOOMFILE_EVALUE, "cells") : changed_before_reading(f);
+    if (error != 0)
+        return error;
     const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
     const uint64_t grains = f->geometry.need / grain;
     const uint64_t places = 8 / layout_of(f->header.layout)->cell_bits;

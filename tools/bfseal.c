@@ -94,7 +94,7 @@ static void report(struct request *r, const char *path)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
     if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
+        bloomfile_measure(f, &measure); /* an error stays the filter's status */
     }
     r->report.file.written = path;
     if (report_wanted(&r->report))

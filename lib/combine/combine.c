@@ -183,7 +183,7 @@ int combine_compatible(const struct header *x, const struct header *y)
 /* Fills a boot_id that equals no real boot_id, and so marks the file as unclean. */
 #define NO_BOOT 0xFF
 
-/* doubtful: the kernel may have dropped dirty pages, so the source is not checked. */
+/* doubtful: the kernel may have dropped dirty pages, so only a changed file is an error. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
     uint8_t *stretch = malloc(SOURCE_STRETCH);
@@ -194,8 +194,8 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
         error = new_image_put(r, stretch, size);
     }
     free(stretch);
-    if (error == 0 && !doubtful)
-        error = source_verdict(s);
+    if (error == 0)
+        error = doubtful ? changed_before_reading(s->f) : source_verdict(s);
     h->record.ones = s->tally.ones; /* as counted, not as recorded: bits may be lost */
     h->record.overflow = s->tally.overflow;
     return error != 0 ? error : new_image_finish(r, h);
@@ -209,6 +209,9 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     bool unreadable = source_describe(f, &h) != 0; /* the kernel may have dropped this page */
     if (f->live == NULL || h.record.state == BLOOMFILE_STATE_SEALED)
         return BLOOMFILE_ESEALED;
+    int error = source_start(&s, f);
+    if (error == BLOOMFILE_ECHANGED)
+        return error; /* the body is another file's */
     bool doubtful = unreadable || changed_or_damaged(f) != 0;
     h.series = series;
     h.record.state = BLOOMFILE_STATE_LIVE;
@@ -216,10 +219,8 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     h.record.flags = RECORD_N_ESTIMATED | (succeeded ? RECORD_SUCCEEDED : 0);
     h.record.writers = 0;
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
-    int error = random_identity(h.record.identity, sizeof h.record.identity);
-    if (error != 0)
-        return error;
-    error = source_start(&s, f);
+    if (error == 0)
+        error = random_identity(h.record.identity, sizeof h.record.identity);
     if (error == 0)
         error = new_image_start(&r, &h, to);
     if (error == 0)
@@ -300,8 +301,9 @@ int source_start(struct source *s, const bloomfile_filter *f)
     *s = (struct source){ .f = f };
     body_check_start(&s->check, &f->header, f->view.body, f->guard);
     map_expect(&f->map, MAP_SCAN);
-    if (f->live == NULL)
-        return 0;
+    const int error = changed_before_reading(f);
+    if (error != 0 || f->live == NULL)
+        return error;
     struct header then;
     bool others;
     s->counted = load_counted(f, &then, &others) == 0;

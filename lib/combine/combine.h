@@ -53,8 +53,8 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
  */
 int source_describe(const bloomfile_filter *f, struct header *h);
 
-/* Starts reading. Returns 0, or in a child of fork() an error of opening the file again. Call
- * source_release() in both cases. */
+/* Starts reading. Returns 0, BLOOMFILE_ECHANGED, or in a child of fork() an error of opening the
+ * file again. Call source_release() in each case. */
 int source_start(struct source *s, const bloomfile_filter *f);
 
 /* The number of bytes to read next, if `size` bytes are to be read in total. */

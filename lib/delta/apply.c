@@ -119,6 +119,8 @@ static bool take_share(struct apply_work *w, struct share *share)
 {
     pthread_mutex_lock(&w->lock);
     if (w->error == 0)
+        w->error = cancel_wanted();
+    if (w->error == 0)
         w->error = take_next(w, share);
     const bool taken = w->error == 0 && share->count > 0;
     pthread_mutex_unlock(&w->lock);

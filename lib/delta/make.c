@@ -86,8 +86,10 @@ static bool take_stretch(struct make_work *w, uint64_t *page, uint64_t *count)
     *page = w->compared;
     *count = w->pages - *page < STRETCH ? w->pages - *page : STRETCH;
     w->compared += *count;
+    w->error = w->error != 0 ? w->error : cancel_wanted();
+    const bool taken = w->error == 0 && *count > 0;
     pthread_mutex_unlock(&w->lock);
-    return *count > 0;
+    return taken;
 }
 
 static void compare_page(struct make_work *w, const struct changes *changes,
@@ -145,6 +147,7 @@ static bool take_part_of_pages(struct make_work *w, struct assignment *a)
 {
     pthread_mutex_lock(&w->lock);
     const uint64_t from = w->page;
+    w->error = w->error != 0 ? w->error : cancel_wanted();
     while (w->page < w->pages && w->changes[w->page] == 0)
         w->page++;
     *a = (struct assignment){ .number = w->parts, .page = w->page, .skip = w->page - from };
@@ -274,7 +277,7 @@ static int write_parts(struct make_work *w, struct make_target *t, unsigned thre
 {
     start_checks(w, w->checks);
     team_run(team_size(threads, w->pages / STRETCH), compare_pages, w);
-    int error = found_damage(w) ? verdict(w) : 0;
+    int error = w->error == 0 && found_damage(w) ? verdict(w) : w->error;
     if (error == 0 && t->publication == NULL)
         error = new_image_publication(&t->publication, &t->to, 0, false, &t->fd);
     if (error != 0)

@@ -100,11 +100,14 @@ void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info)
 
 /* ---- the bits */
 
-void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
+int inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct header *h = &f->header;
     const struct sizing *sizing = sizing_of(h->layout);
     struct kernel_tally tally = { 0 };
+    const int error = changed_before_reading(f);
+    if (error != 0)
+        return error;
     map_expect(&f->map, MAP_SCAN);
     f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
@@ -116,6 +119,7 @@ void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement 
                              ? (double)tally.keys
                              : sizing->estimated_keys(h->m, h->k, tally.ones),
     };
+    return 0;
 }
 
 #endif
@@ -136,9 +140,8 @@ int inspection_blame(struct bloomfile_fault *fault, int error, const char *field
 static bool is_changed(const bloomfile_filter *f, int *error, struct bloomfile_fault *fault)
 {
     const bool by_header = changed_header(f);
-    if (!by_header && !changed_in_place(f))
+    if (!changed_now(f))
         return false;
-    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
     *error = inspection_blame(fault, BLOOMFILE_ECHANGED, by_header ? "header" : "file", 0);
     return true;
 }

@@ -17,7 +17,7 @@ int inspection_blame(struct bloomfile_fault *fault, int error, const char *field
 
 /* As the public functions of these names. */
 ONCE_A_FILE void inspection_info(const bloomfile_filter *f, struct bloomfile_info *info);
-void inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
+int inspection_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
 int inspection_verify_sealed(const bloomfile_filter *f, unsigned threads,
                              struct bloomfile_fault *fault);
 int inspection_verify_live(const bloomfile_filter *f, unsigned threads,

@@ -102,7 +102,9 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
     uint64_t offset;
     if (header_is_layer(&f->header))
         return BLOOMFILE_EISSERIES;
-    int error = join_writable(f);
+    int error = f->live->writing ? changed_before_reading(f) : BLOOMFILE_EREADONLY;
+    if (error == 0)
+        error = join_writable(f);
     if (error == 0)
         error = file_check(f->live->fd, &f->live->own);
     const bool sole = f->live->session->sole != NULL;

@@ -81,8 +81,7 @@ static int check_header(const bloomfile_filter *f, struct header *now)
         return error_of_size;
     if (!header_is_still(&f->header, f->map.bytes))
         return BLOOMFILE_ECHANGED;
-    const int error = f->live != NULL ? live_load(f, now) : 0;
-    return error == BLOOMFILE_EHEADER ? BLOOMFILE_ECHANGED : error;
+    return f->live != NULL ? live_load(f, now) : 0;
 }
 
 bool changed_header(const bloomfile_filter *f)
@@ -232,4 +231,20 @@ int changed_or_damaged(const bloomfile_filter *f)
     }
     error = changed_or_damaged_so_far(f);
     return error == 0 && f->live != NULL ? check_abandoned(f, &now) : error;
+}
+
+bool changed_now(const bloomfile_filter *f)
+{
+    const uint8_t *end = f->map.bytes + f->geometry.image_size;
+    if (!changed_header(f) && !changed_in_place(f) && map_is_there(&f->map, end - 1, 1))
+        return false;
+    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+    return true;
+}
+
+int changed_before_reading(const bloomfile_filter *f)
+{
+    return changed_now(f) || atomic_load(&f->guard->error) == BLOOMFILE_ECHANGED
+               ? BLOOMFILE_ECHANGED
+               : 0;
 }

@@ -35,6 +35,13 @@ bool changed_is_stale(const bloomfile_filter *f);
 /* Returns the error of bloomfile_check(): the reason why the body cannot be trusted, or 0. */
 int changed_or_damaged(const bloomfile_filter *f);
 
+/* Returns whether the file was overwritten, or bytes are missing at its end, whose reading would
+ * raise SIGBUS. Then distrusts it. */
+bool changed_now(const bloomfile_filter *f);
+
+/* Returns BLOOMFILE_ECHANGED if changed_now() is true or an earlier call found a change, else 0. */
+int changed_before_reading(const bloomfile_filter *f);
+
 /* The error known so far, without examining the file, which takes system calls. */
 int changed_or_damaged_so_far(const bloomfile_filter *f);
 

@@ -81,7 +81,7 @@ struct handle_operations {
     void (*recheck)(const bloomfile_filter *f);
     bool (*is_stale)(const bloomfile_filter *f);
     void (*info)(const bloomfile_filter *f, struct bloomfile_info *info);
-    void (*measure)(const bloomfile_filter *f, struct bloomfile_measurement *m);
+    int (*measure)(const bloomfile_filter *f, struct bloomfile_measurement *m);
     int (*verify)(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault);
     int (*images)(const bloomfile_filter *f,
                   struct handle_images *images); /* BLOOMFILE_ELIVE, _EISSERIES */

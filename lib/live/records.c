@@ -46,7 +46,7 @@ int live_load(const bloomfile_filter *f, struct header *now)
     struct header_faults faults;
     bool back = false;
     if (!map_is_there(&f->map, f->live->header, HEADER_MAX))
-        return BLOOMFILE_ETRUNCATED;
+        return BLOOMFILE_ECHANGED;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         memcpy(bytes, f->live->header, sizeof bytes);
@@ -57,9 +57,11 @@ int live_load(const bloomfile_filter *f, struct header *now)
             break;
         sched_yield();
     }
-    if (faults.first == 0 && now->crc != f->header.crc)
-        return BLOOMFILE_EHEADER;
-    return back || now->identities_differ ? BLOOMFILE_ECHANGED : faults.first;
+    if (back || now->identities_differ)
+        return BLOOMFILE_ECHANGED;
+    if (faults.first == BLOOMFILE_ERECORD || faults.first == BLOOMFILE_ESTATE)
+        return faults.first;
+    return faults.first != 0 || now->crc != f->header.crc ? BLOOMFILE_ECHANGED : 0;
 }
 
 int live_load_to_commit(const bloomfile_filter *f, struct header *now)

@@ -14,8 +14,8 @@
 /* The last sequence of a live record: poisoning takes two more. */
 #define LIVE_LAST_SEQUENCE (HEADER_SEALED_SEQUENCE - 3)
 
-/* Decodes the mapped header again, with the record that is in force now. Returns an error if the
- * header is invalid or its static part has changed, BLOOMFILE_ETRUNCATED if it cannot be read. */
+/* Decodes the mapped header again, with the record that is in force now. Returns
+ * BLOOMFILE_ERECORD or _ESTATE, or _ECHANGED if the static part has changed or cannot be read. */
 int live_load(const bloomfile_filter *f, struct header *now);
 
 /* live_load() before a commit. Returns BLOOMFILE_EPOISONED or _ESEALED if the file is not live. */

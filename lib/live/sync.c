@@ -36,7 +36,9 @@ int sync_source(const bloomfile_filter *f)
 int sync_all(bloomfile_filter *f, const uint8_t *watermark)
 {
     const struct flush_mark mark = { .watermark = watermark };
-    int error = join_writable(f);
+    int error = f->live->writing ? changed_before_reading(f) : BLOOMFILE_EREADONLY;
+    if (error == 0)
+        error = join_writable(f);
     if (error == 0)
         error = sync_with(f, watermark != NULL ? &mark : NULL);
     if (error == 0)

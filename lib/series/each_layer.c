@@ -39,7 +39,11 @@ static int sync_layer(const bloomfile_filter *layer, const struct flush_mark *ma
 static int sync_layers(const struct series *s, const struct layers *l, const uint8_t *watermark)
 {
     const struct flush_mark newest = { watermark, files_check_newest, s };
-    int error = join_writable(layers_newest(l));
+    int error = 0;
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = changed_before_reading(l->list[i]);
+    if (error == 0)
+        error = join_writable(layers_newest(l));
     for (size_t i = 0; i < l->count && error == 0; i++)
         error = sync_layer(l->list[i], i + 1 == l->count && watermark != NULL ? &newest : NULL);
     return error != 0 ? error : files_check_names(s, l);
@@ -183,15 +187,16 @@ void series_info(const bloomfile_filter *f, struct bloomfile_info *sum)
     layers_leave(f, l);
 }
 
-void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
+int series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
 {
     const struct layers *l = layers_enter(f);
     double sure = 1; /* probability that no layer answers "maybe" for a key not in the set */
     uint64_t bits = 0;
+    int error = 0;
     *m = (struct bloomfile_measurement){ 0 };
-    for (size_t i = 0; i < l->count; i++) {
-        struct bloomfile_measurement one;
-        inspection_measure(l->list[i], &one);
+    for (size_t i = 0; error == 0 && i < l->count; i++) {
+        struct bloomfile_measurement one = { 0 };
+        error = inspection_measure(l->list[i], &one);
         m->ones += one.ones;
         m->keys_estimate += one.keys_estimate;
         sure *= 1 - one.fpr;
@@ -200,6 +205,7 @@ void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m)
     m->fill = (double)m->ones / (double)bits;
     m->fpr = 1 - sure;
     layers_leave(f, l);
+    return error;
 }
 
 /* Checks all layers even if one is damaged, because the pages found good are not checked again by

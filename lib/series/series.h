@@ -34,7 +34,7 @@ int series_status(const bloomfile_filter *f);
 void series_recheck(const bloomfile_filter *f);
 bool series_is_stale(const bloomfile_filter *f);
 void series_info(const bloomfile_filter *f, struct bloomfile_info *sum);
-void series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
+int series_measure(const bloomfile_filter *f, struct bloomfile_measurement *m);
 int series_verify(const bloomfile_filter *f, unsigned threads, struct bloomfile_fault *fault);
 int series_images(const bloomfile_filter *f, struct handle_images *images);
 

@@ -3,8 +3,11 @@
  * bloomfile_check() must report it. */
 #include "live_support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,10 +385,10 @@ TEST_IN_DIR(live_file_that_lost_its_header_is_reported_as_changed)
     uint8_t other[IN_FILE];
     memset(other, 0x55, sizeof other);
     overwrite("filter", other, sizeof other, 0);
-    assert_error(live_load(f, &now), BLOOMFILE_EMAGIC);
-    assert_error(live_load_to_commit(f, &now), BLOOMFILE_EMAGIC);
+    assert_error(live_load(f, &now), BLOOMFILE_ECHANGED);
+    assert_error(live_load_to_commit(f, &now), BLOOMFILE_ECHANGED);
     assert_int_equal(truncate("filter", 0), 0);
-    assert_error(live_load(f, &now), BLOOMFILE_ETRUNCATED);
+    assert_error(live_load(f, &now), BLOOMFILE_ECHANGED);
     bloomfile_close(f);
 }
 
@@ -421,6 +424,160 @@ TEST_IN_DIR(filter_inside_a_changed_file_has_status_echanged)
         free(older.data);
     }
     free(newer.data);
+}
+
+/* ---- calls that read the body, without a check before */
+
+static int copy_it(bloomfile_filter *f)
+{
+    return bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL);
+}
+
+static int fold_one(bloomfile_filter *f)
+{
+    return bloomfile_fold(TO_PATH("copy", 0), f, 1, NULL);
+}
+
+static int merge_two(bloomfile_filter *f)
+{
+    const bloomfile_filter *const both[] = { f, f };
+    return bloomfile_merge(TO_PATH("copy", 0), both, ROWS(both), NULL);
+}
+
+static int project_one(bloomfile_filter *f)
+{
+    return bloomfile_project(TO_PATH("copy", 0), f, NULL);
+}
+
+static int plan_it(bloomfile_filter *f)
+{
+    struct bloomfile_fold_choice choices[10];
+    size_t count = ROWS(choices);
+    return bloomfile_fold_plan(f, 0, choices, &count);
+}
+
+static int measure_it(bloomfile_filter *f)
+{
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    return bloomfile_measure(f, &m);
+}
+
+static int map_it(bloomfile_filter *f)
+{
+    double fill[4];
+    return bloomfile_measure_map(f, fill, ROWS(fill));
+}
+
+static int compare_it(bloomfile_filter *f)
+{
+    return bloomfile_delta(TO_PATH("copy", 0), f, f, 1);
+}
+
+static int patch_it(bloomfile_filter *f)
+{
+    const struct bloomfile_source patch = bloomfile_from_path("patch");
+    return bloomfile_patch(TO_PATH("copy", 0), f, &patch, 1);
+}
+
+static int verify_it(bloomfile_filter *f)
+{
+    return bloomfile_verify(f, 1, NULL);
+}
+
+static int sync_it(bloomfile_filter *f)
+{
+    return bloomfile_sync(f, NULL);
+}
+
+static int seal_it(bloomfile_filter *f)
+{
+    return bloomfile_seal(f, NULL);
+}
+
+static int rescue_it(bloomfile_filter *f)
+{
+    return bloomfile_rescue("copy", f, 0);
+}
+
+typedef int call(bloomfile_filter *f);
+static call *const calls[] = { copy_it,    fold_one, merge_two,        project_one, plan_it,
+                               measure_it, map_it,   compare_it,       patch_it,    verify_it,
+                               sync_it,    seal_it,  bloomfile_finish, rescue_it };
+enum {
+    SEALED_ONLY = 7, /* the first call that needs a sealed file */
+    LIVE_ONLY = 10
+};
+
+static bool takes(size_t i, const struct kind *kind)
+{
+    return i < SEALED_ONLY || (i < LIVE_ONLY) == (kind == &sealed);
+}
+
+static bloomfile_filter *open_for_calls(const struct kind *kind, bool by_path)
+{
+    bloomfile_filter *f;
+    if (by_path)
+        return opened("filter", kind == &live ? BLOOMFILE_OPEN_WRITE : 0);
+    const int fd = open("filter", O_RDONLY | O_CLOEXEC);
+    assert_error(open_from(&f, bloomfile_from_fd(fd), 0), 0);
+    close(fd);
+    return f;
+}
+
+TEST_IN_DIR(calls_that_read_a_body_refuse_a_file_that_was_cut)
+{
+    struct kind *const kinds[] = { &sealed, &sealed, &live };
+    for (size_t i = 0; i < ROWS(kinds) * ROWS(calls); i++) {
+        const size_t nth = i % ROWS(calls);
+        struct kind *kind = kinds[i / ROWS(calls)];
+        if (!takes(nth, kind))
+            continue;
+        make("filter", kind, BLOOMFILE_LAYOUT_COUNTING, before);
+        bloomfile_filter *f = open_for_calls(kind, i >= ROWS(calls));
+        if (kind == &sealed)
+            assert_error(bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), f, f, 1), 0);
+        truncate_half(kind, BLOOMFILE_LAYOUT_COUNTING);
+        assert_error(calls[nth](f), BLOOMFILE_ECHANGED);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_error(bloomfile_damage(f), BLOOMFILE_ECHANGED);
+        bloomfile_close(f);
+    }
+}
+
+static void copy_sealed_over(struct kind *kind, uint32_t layout)
+{
+    (void)kind;
+    struct bytes other;
+    make("other", &sealed, layout, after);
+    other = read_file("other");
+    overwrite("filter", other.data, other.size, O_TRUNC);
+    free(other.data);
+}
+
+static void copy_text_over(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    overwrite("filter", (const uint8_t *)"tcpmux 1/tcp\n", 13, O_TRUNC);
+}
+
+static void cut_header(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    assert_int_equal(truncate("filter", 100), 0);
+}
+
+TEST_IN_DIR(writer_reports_each_overwritten_file_as_changed)
+{
+    void (*const ways[])(struct kind * kind, uint32_t layout) = { truncate_all, truncate_half,
+                                                                  cut_header, copy_text_over,
+                                                                  copy_sealed_over };
+    for (size_t i = 0; i < ROWS(ways) * (ROWS(calls) - LIVE_ONLY); i++) {
+        make("filter", &live, BLOOMFILE_LAYOUT_BLOCKED, before);
+        bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+        ways[i % ROWS(ways)](&live, BLOOMFILE_LAYOUT_CLASSIC);
+        assert_error(calls[LIVE_ONLY + i / ROWS(ways)](f), BLOOMFILE_ECHANGED);
+        bloomfile_close(f);
+    }
 }
 
 int main(void)

@@ -637,8 +637,6 @@ static void assert_stops(const struct maker *m, struct bloomfile_destination *to
 TEST(a_caller_that_stops_a_call_gets_its_error_and_no_filter)
 {
     for (size_t i = 0; i < ROWS(makers); i++) {
-        if (makers[i].one_form) /* patches do not check for a stop */
-            continue;
         struct bloomfile_destination file = bloomfile_to_path("made", 0),
                                      memory = bloomfile_to_memory(), to = stream();
         assert_stops(&makers[i], &file);

@@ -571,7 +571,9 @@ ALONE(reader_that_cannot_poison_returns_the_first_error)
             assert_int_not_equal(error, 0);
             if (fault_calls(ON_fdatasync) > 0) {
                 assert_error(error, EIO);
-                assert_error(bloomfile_check(reader), BLOOMFILE_EPOISONED);
+                error = bloomfile_check(reader);
+                assert_true(error == BLOOMFILE_EPOISONED ||
+                            (error == BLOOMFILE_ECHANGED && besides[i].call == ON_madvise));
             }
             end();
         }

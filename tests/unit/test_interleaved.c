@@ -633,7 +633,7 @@ ALONE(sequence_of_another_filter_is_ignored)
     put64(record_at(other.data, slot_in_force("live")) + RECORD_AT_sequence, 1000);
     reseal_header(other.data);
     overwrite("live", 0, other.data, IN_FILE);
-    assert_error(live_load(reader, &now), BLOOMFILE_EHEADER);
+    assert_error(live_load(reader, &now), BLOOMFILE_ECHANGED);
     overwrite("live", 0, before.data, IN_FILE);
     assert_error(live_load(reader, &now), 0);
     free(other.data);

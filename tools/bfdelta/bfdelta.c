@@ -368,7 +368,7 @@ static void report_result(const struct request *r)
         cli_fail(error, "%s was created, but cannot be opened", r->new);
     if (tells(r)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
+        bloomfile_measure(f, &measure); /* an error stays the filter's status */
         message_summary(r->new, &info, (struct message_rate){ measure.fpr, true }, 0);
     }
     bloomfile_close(f);

@@ -182,7 +182,7 @@ static void report(struct request *r, const struct fold_plan *p)
     if (error != 0)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
-    bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
+    bloomfile_measure(f, &measure); /* an error stays the filter's status */
     bloomfile_close(f);
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);

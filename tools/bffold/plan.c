@@ -45,7 +45,7 @@ static uint64_t count_keys(const bloomfile_filter *f, const struct bloomfile_inf
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     if (info->keys_estimated == 0 && info->writers == 0)
         return info->keys;
-    bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
+    bloomfile_measure(f, &measure); /* an error stays the filter's status */
     return message_estimate(info, &measure);
 }
 

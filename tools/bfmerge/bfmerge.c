@@ -282,7 +282,7 @@ static void report(struct request *r, size_t sources)
         cli_fail(error, "%s was created, but cannot be opened", r->dest);
     if (!r->quiet || report_wanted(&r->report)) {
         bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* fails only for a wrong struct_size */
+        bloomfile_measure(f, &measure); /* an error stays the filter's status */
     }
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);

@@ -89,8 +89,8 @@ static double chance_of(const bloomfile_filter *f, const bloomfile_filter *part)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT, of_part = m;
     bloomfile_get_info(part, &info);
-    bloomfile_measure(f, &m); /* fails only for a wrong struct_size */
-    bloomfile_measure(part, &of_part);
+    if (bloomfile_measure(f, &m) != 0 || bloomfile_measure(part, &of_part) != 0)
+        return 1;
     return fmax(pow(m.fpr, (double)info.keys), pow(m.fill, (double)of_part.ones));
 }
 

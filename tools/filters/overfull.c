@@ -70,7 +70,7 @@ bool overfull_look(struct overfull *c, const bloomfile_filter *f, bool anyway)
     uint64_t keys = key_count_of(&c->fill, f, c->next);
     if (keys <= (anyway ? c->least : c->next))
         return false;
-    bloomfile_measure(f, &m); /* fails only for a wrong struct_size */
+    bloomfile_measure(f, &m); /* an error stays the filter's status */
     c->keys = keys;
     c->ones = m.ones;
     c->rate = m.fpr;

@@ -543,8 +543,10 @@ static PyObject *measure(struct filter *self, PyObject *unused)
     const bloomfile_filter *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
-    WITHOUT_GIL(bloomfile_measure(f, &m));
+    WITHOUT_GIL(const int error = bloomfile_measure(f, &m));
     turn_leave(&self->turn, TURN_SHARED);
+    if (error != 0)
+        return error_raise(self->state, error, self->path);
     return PyObject_CallMethod(self->state->records, "Measurement", "Kddd",
                                (unsigned long long)m.ones, m.fill, m.fpr, m.keys_estimate);
 }

@@ -1260,7 +1260,7 @@ class HttpSource {
     const answer = async () => {
       const headers = { ...this.headers, ...conditions, Range };
       // A browser's cache may keep pages of a file that was replaced since, even after the URL is opened again.
-      const request = { headers, signal: abort.signal, cache: "no-cache" };
+      const request = { headers, signal: abort.signal, cache: "no-store" };
       return this.#part(await this.fetcher(this.url, request), offset, length);
     };
     try {

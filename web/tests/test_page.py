@@ -5,10 +5,12 @@ The folder of the tools is the environment variable BLOOMFILE_TOOLS. Without it,
 With ALL=1, every golden file is compared, and a file of 1 GiB is looked up."""
 import csv
 import functools
+import http.server
 import os
 import re
 import subprocess
 import tempfile
+import threading
 import unittest
 import zlib
 from pathlib import Path
@@ -476,6 +478,48 @@ class Numbers(Page):
                 self.assertEqual(shown == "-", size is None, "bfcreate refuses the rate")
                 if size:
                     self.assertAlmostEqual(int(shown) / int(size[1]), 1, delta=1e-6)
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Serves the module and a filter that a browser may cache for an hour."""
+    protocol_version = "HTTP/1.1"
+    image = version = None
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        start, stop, status, kind = 0, None, 200, "text/html"
+        data = (WEB.parent / "bindings/js/bloomfile.js").read_bytes() if self.path == "/bloomfile.js" else b""
+        if self.path == "/filter":
+            data, kind = self.image, "application/octet-stream"
+            start, stop = map(int, re.findall(r"\d+", self.headers["Range"]))
+            status = 206 if self.headers.get("If-Match", self.version) == self.version else 412
+        part = data[start:None if stop is None else stop + 1] if status < 400 else b""
+        self.send_response(status)
+        for name, value in (("Content-Type", "text/javascript" if self.path.endswith(".js") else kind), ("ETag", self.version),
+                            ("Last-Modified", "Mon, 30 Nov 2020 08:00:00 GMT"), ("Cache-Control", "max-age=3600"),
+                            ("Content-Range", f"bytes {start}-{start + len(part) - 1}/{len(data)}"), ("Content-Length", len(part))):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(part)
+
+
+class Module(Page):
+    def test_url_of_a_replaced_file_opens_again_in_spite_of_the_cache(self):
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+            self.addCleanup(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.browser.open(f"http://127.0.0.1:{server.server_port}/")
+            for version, name in enumerate(["key-kind-text", "classic-file", "blocked-file"]):
+                Server.image, Server.version = (GOLDEN / f"{name}.bloom").read_bytes(), f'"{version}"'
+                error = self.browser.value("""
+                    const { openURL } = await import("/bloomfile.js");
+                    const filter = await openURL("/filter", { keys: "plain" });
+                    await filter.hasAll(["some key", "another"]);
+                    return filter.error;
+                """)
+                self.assertIsNone(error)
 
 
 class File(unittest.TestCase):

@@ -1051,6 +1051,12 @@ function popcount(x) {
   return Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
+/** The number of keys that one bits (counters above 0) show, as the tools estimate it. */
+function keysOfOnes({ layout, k, m }, ones) {
+  const empty = -Math.log1p(-Math.min(ones, m - 1) / m);
+  return layout === BLOCKED ? (empty / (1 - (1 - 1 / 512) ** k)) * (m / 512) : empty / -Math.log1p(-1 / m) / k;
+}
+
 /** One pass over the body of a layer, in pieces of whole pages. */
 class Scan {
   constructor(layer) {
@@ -1066,12 +1072,10 @@ class Scan {
     this.validHeads = true;
     this.clean = true; // no bits beyond m
     this.rates = 0;
-    this.estimate = 0;
     this.squares = 0;
     this.append = combiner(PAGE);
     const { k } = layer;
     this.blockRates = Float64Array.from({ length: 513 }, (_, ones) => (ones / 512) ** k);
-    this.blockKeys = Float64Array.from({ length: 513 }, (_, ones) => Math.log1p(-Math.min(ones, 511.5) / 512) / k / Math.log1p(-1 / 512));
   }
 
   take(bytes, entries) {
@@ -1106,7 +1110,6 @@ class Scan {
       if (blocked) {
         this.rates += this.blockRates[ones];
         this.squares += this.blockRates[ones] ** 2;
-        this.estimate += this.blockKeys[ones];
       }
     }
     return total;
@@ -1164,9 +1167,8 @@ class Scan {
 
   /** The number of keys, estimated from the bits; of a ribbon, from its heads. */
   keysEstimated() {
-    const { layout, k, header } = this.layer, m = Number(header.m);
-    if (layout === RIBBON) return Number(this.keys);
-    return layout === BLOCKED ? this.estimate : Math.log1p(-Math.min(this.ones, m - 0.5) / m) / k / Math.log1p(-1 / Math.max(2, m));
+    const { layout, k, header } = this.layer;
+    return layout === RIBBON ? Number(this.keys) : keysOfOnes({ layout, k, m: Number(header.m) }, this.ones);
   }
 }
 
@@ -1705,5 +1707,5 @@ export function foldPlan({ layout, n, m, k, slice, series }) {
 /** For build.js, which is a part of this package. Not for other callers: it may change. */
 export const internal = {
   BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf,
-  isBytes, mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
+  isBytes, keysOfOnes, mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
 };

@@ -5,7 +5,7 @@ import { internal, open, size } from "./bloomfile.js";
 
 const {
   BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf,
-  isBytes, mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
+  isBytes, keysOfOnes, mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
 } = internal;
 
 // ---- Sealing: an image from its fields and its body ----
@@ -370,13 +370,6 @@ function commonFill(fills, both) {
   return low;
 }
 
-/** The number of keys that one bits (counters above 0) show, as bfmerge estimates it. */
-function keysOfOnes({ layout, k, m }, ones) {
-  const empty = -Math.log1p(-Math.min(ones, m - 1) / m);
-  const keys = layout === BLOCKED ? (empty / (1 - (1 - 1 / 512) ** k)) * (m / 512) : empty / -Math.log1p(-1 / m) / k;
-  return BigInt(Math.floor(keys + 0.5));
-}
-
 /** n of a result, and whether it is an estimate (operations.md 6). `fills` are those of the bodies, `ones` of the result. */
 function countOf(layers, intersect, { m, fills, ones }) {
   const counts = layers.map(({ record: r }) => ({ n: r.n, estimated: (r.flags & 1) === 1 }));
@@ -386,7 +379,8 @@ function countOf(layers, intersect, { m, fills, ones }) {
   if (!intersect && full.length === 1) return full[0];
   if (full.length === 0) return { n: 0n, estimated: false };
   const shape = { layout: layers[0].layout, k: layers[0].k, m };
-  return { n: keysOfOnes(shape, intersect ? Math.floor(commonFill(fills, ones / m) * m) : ones), estimated: true };
+  const keys = keysOfOnes(shape, intersect ? Math.floor(commonFill(fills, ones / m) * m) : ones);
+  return { n: BigInt(Math.floor(keys + 0.5)), estimated: true };
 }
 
 function merge(filters, form, intersect) {

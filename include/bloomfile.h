@@ -40,11 +40,12 @@
  * filter are exempt: a SIGBUS handler may leave them by longjmp().
  *
  * Cost of an open handle. Sealed: one mapping, no descriptor (a copy of more than 2 MiB: up to
- * two mappings; BLOOMFILE_OPEN_NOWAIT: one descriptor). Live: two mappings and one descriptor.
+ * two mappings; BLOOMFILE_OPEN_NOWAIT: one descriptor). Live: two mappings and one descriptor;
+ * BLOOMFILE_OPEN_SOLE_ADDER: another mapping; BLOOMFILE_OPEN_NOWAIT: another descriptor.
  * Series: the same for each layer, plus one mapping. Heap: 1 KB per filter or layer, plus 3 bits
  * per 4 KiB of body (ribbon: 35 bits). bloomfile_get_info() reports all of these for a handle.
- * Stack: up to 4 KB for a lookup, 10 KB for a batch, 6 KB for an add, 21 KB for bloomfile_verify();
- * in a series, 21 KB for a batch of lookups and 64 KB for a batch of adds.
+ * Stack, at most: 5 KB for a single lookup; 16 KB to open, check, sync or add a key; 20 KB for a
+ * batch or bloomfile_verify(). In a series: 32 KB for a batch of lookups, 64 KB for any add.
  *
  * fork. A child may use the handles that it inherits (live filters: bloomfile_live.h). A builder's
  * temporary files are shared: if both processes add to it, finishing it may return EIO.
@@ -254,8 +255,9 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  * file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
  * shared mapping to a page that is already dirty, or to any page of a tmpfs; to the open file after
  * the path names another or no file; on a network file system, until its server knows of it. It
- * also cannot detect a write outside the header of a file that was opened live and sealed since,
- * or bytes that were changed and restored when only ctime shows it.
+ * also cannot detect a write outside the header if the handle was opened from a descriptor or
+ * memory, or was opened live and sealed since; or bytes that were changed and restored when only
+ * ctime shows it.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */
 BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);

@@ -39,7 +39,7 @@ extern "C" {
 struct bloomfile_fold_choice {
     uint64_t factor;      /* 1: unchanged */
     uint64_t bits;        /* m afterwards */
-    uint64_t image_size;  /* bytes of the file */
+    uint64_t image_size;  /* bytes of a file; an embedded image is smaller */
     uint64_t ones;        /* one bits, or counters above 0 */
     double fpr;           /* the real false-positive rate of those bits, as in bloomfile_measure */
     double fpr_more;      /* the expected rate after adding `more` keys */
@@ -76,7 +76,7 @@ struct bloomfile_merge_params {
     uint32_t reserved; /* 0 */
     double max_fpr; /* union: refuse a result whose actual rate exceeds this by more than 3 standard
                        errors; 0: the greatest rate recorded in the sources; 1: accept any rate */
-    uint64_t keys;  /* distinct keys of the result, if known; 0: see below */
+    uint64_t keys;  /* distinct keys of the result, if known, up to 2^60; 0: see below */
     const struct bloomfile_metadata
         *metadata; /* of the result; NULL: none. The sources' is not used */
 };
@@ -113,10 +113,10 @@ BLOOMFILE_API int bloomfile_merge(struct bloomfile_destination *to,
  *             result is that of `metadata`, or zero
  *   flags     BLOOMFILE_JOIN_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below;
  *             or 0
- * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, is given twice, or belongs to another
- * filter. Also if a slice left out keys, and the slices were not all given the same number of keys
- * with the same sum of digests: the keys left out may then be in no slice. BLOOMFILE_EVALUE
- * (count), _EFLAGS, and the common errors, listed at the top. */
+ * Errors: BLOOMFILE_EINCOMPLETE if a filter is not a slice, or a slice is missing, is given twice,
+ * or belongs to another filter. Also if a slice left out keys, and the slices were not all given
+ * the same number of keys with the same sum of digests: the keys left out may then be in no slice.
+ * BLOOMFILE_EVALUE (count), _EFLAGS, and the common errors, listed at the top. */
 BLOOMFILE_API int bloomfile_join(struct bloomfile_destination *to,
                                  const bloomfile_filter *const *slices, size_t count,
                                  const struct bloomfile_metadata *metadata, unsigned flags);

@@ -113,11 +113,13 @@ BLOOMFILE_API const char *bloomfile_strerror(int error);
  * NULL. */
 BLOOMFILE_API const char *bloomfile_errname(int error);
 
-/* Returns the kind of an error that a function here returned: enum bloomfile_error_kind. */
+/* Returns the kind of an error that a function here returned: enum bloomfile_error_kind. A value
+ * outside their ranges, such as the error of a callback, is BLOOMFILE_KIND_SYSTEM. */
 BLOOMFILE_API int bloomfile_error_kind(int error);
 
 /* Returns the name of the parameter or struct member ("bits") that caused the last
- * BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE in this thread; "" before the first. Static. */
+ * BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE in this thread; "" before the first; "reserved" also
+ * for `reserved2` and `more`. Static. */
 BLOOMFILE_API const char *bloomfile_invalid(void);
 
 #ifdef __cplusplus

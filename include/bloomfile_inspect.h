@@ -59,7 +59,7 @@ struct bloomfile_size {
  * 1e4 keys at any rate. Such rates are about log-normal: half of the filters with 300 keys at 1e-9
  * are below a quarter of the mean, one in twelve is above twice the mean.
  *
- * Takes 10 us to 30 ms, most for low rates. A program that makes many filters of the same size
+ * Takes 10 us to 70 ms, most for low rates. A program that makes many filters of the same size
  * calls it once, and passes bits and hashes on. Returns 0 or one of
  *   BLOOMFILE_ESTRUCTSIZE   no version has that struct_size
  *   BLOOMFILE_EVALUE        a member is out of range, or `keys` and `bits` are both 0;
@@ -101,7 +101,8 @@ struct bloomfile_info {
     uint64_t capacity;       /* keys it was sized for */
     double fpr;              /* the rate it was sized for; 0: not recorded */
     uint64_t sequence;       /* of the commit record in force */
-    uint64_t keys;           /* n: distinct keys; live or once so: adds that were new */
+    uint64_t keys;           /* n: distinct keys; live or once so: adds that were new. Live: may be
+                                0 although it has keys, if `writers` is not 0 */
     uint64_t ones;           /* bits that are one; counting: counters above 0 */
     uint64_t overflow;       /* counting: counters stuck at 15 */
     uint64_t bad_pages;      /* found on this handle so far */
@@ -113,8 +114,8 @@ struct bloomfile_info {
     uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint8_t reserved[3]; /* 0 */
-    uint32_t writers;    /* live files: handles open for writing, and those killed while the
-                            other writers went on */
+    uint32_t writers;    /* live files: handles open for writing, and those killed since a writer
+                            was last alone */
     uint32_t key_kind;   /* enum bloomfile_key_kind, or a number of a later version */
     uint32_t key_size;   /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 in this version */
     /* A series; 0 for other filters. Sizes and counts are sums over its layers; `hashes` and
@@ -211,11 +212,11 @@ struct bloomfile_fault {
 
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were
  * good before are checked again; other threads may continue to look up keys. Damage becomes the
- * sticky error, and lookups on damaged pages answer "maybe". After BLOOMFILE_EBODY, which concerns
- * no single page, and after BLOOMFILE_ECHANGED, every lookup does.
- *   threads  to work with, at most 1024. 0 or 1: the caller's alone. The result does not depend on
- *            their number. Any of them may get SIGBUS (see bloomfile.h).
- *   fault    describes the first fault, or the error; may be NULL.
+ * sticky error, and lookups on damaged pages answer "maybe". The bytes between the layers of a
+ * series mean nothing and are not checked. After BLOOMFILE_EBODY, which concerns no single page,
+ * and after BLOOMFILE_ECHANGED, every lookup does. threads  to work with, at most 1024. 0 or 1: the
+ * caller's alone. The result does not depend on their number. Any of them may get SIGBUS (see
+ * bloomfile.h). fault    describes the first fault, or the error; may be NULL.
  *
  * Returns 0 or one of
  *   BLOOMFILE_EPAGE     a page is damaged
@@ -236,7 +237,8 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
  *   count   in: room in faults[]. Out: the number of all faults.
  *
  * Returns 0 or the first fault's error. bloomfile_open_with() without expectations would return the
- * same error, except for BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes). Returns
+ * same error, except for BLOOMFILE_ELIVE, _EPOISONED and _EUNCLEAN (not faults of the bytes), and
+ * for faults of later layers of a series. Returns
  * BLOOMFILE_ESTRUCTSIZE if no version has the struct_size of *info; nothing is filled then. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);

@@ -81,7 +81,9 @@
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After
  * all writers have closed they are exact, and keys is the number of adds that were new.
- * keys_estimated is 1 after a writer was killed. It can also become 1, with overflow too low, if
+ * keys_estimated is 1 after a writer was killed and the next has joined or the last closed; until
+ * then `writers` counts the killed writer, and its adds are in no count: keys may be 0 although
+ * keys are found. It can also become 1, with overflow too low, if
  * two writers of a counting filter raise the same counters and one closes before the other commits.
  * A series that forgets counts a key in two layers if a generation began during the add.
  *
@@ -105,10 +107,11 @@
  * If a lookup meets a layer that it cannot open, it answers "maybe", and bloomfile_check() returns
  * the reason.
  *
- * A series in memory belongs to the process that created it. A child of fork makes no layers. Once
- * the parent has made a layer, the child's lookups answer "maybe" and its adds return
- * BLOOMFILE_EMISSINGLAYER. bloomfile_copy_sealed() writes all layers to one file, which is shipped
- * and opened like any other. Sealing in place, folding and merging are BLOOMFILE_EISSERIES.
+ * A series in memory belongs to the process that created it. A child of fork makes no layers: once
+ * its newest layer is full, its adds return BLOOMFILE_EMISSINGLAYER. Once the parent has made a
+ * layer, the child's lookups answer "maybe" and its adds return that error. bloomfile_copy_sealed()
+ * writes all layers to one file, which is shipped and opened like any other. Sealing in place,
+ * folding and merging are BLOOMFILE_EISSERIES.
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * again (this needs permission and /proc); an add or a sync also makes the child a writer of its

@@ -142,7 +142,7 @@ int bloomfile_error_kind(int error)
         return error == 0       ? BLOOMFILE_KIND_NONE
                : error == EBUSY ? BLOOMFILE_KIND_STATE
                                 : BLOOMFILE_KIND_SYSTEM;
-    return (int)(-(long long)error / 100 % 10);
+    return error > -1800 && error <= -1100 ? -error / 100 % 10 : BLOOMFILE_KIND_SYSTEM;
 }
 
 const char *bloomfile_invalid(void)

@@ -12,7 +12,8 @@
 static inline const char *source_invalid(const struct bloomfile_source *from)
 {
     const uint64_t *more = from->more;
-    if ((from->reserved | from->reserved2 | more[0] | more[1] | more[2] | more[3]) != 0)
+    if (((uint64_t)from->reserved | (uint64_t)from->reserved2 | more[0] | more[1] | more[2] |
+         more[3]) != 0)
         return "reserved";
     switch (from->kind) {
     case BLOOMFILE_FROM_PATH:

@@ -77,7 +77,7 @@ static void add_cost(const bloomfile_filter *f, struct bloomfile_info *info)
         info->heap_size += strlen(f->path) + 1;
     info->mapped_size = map.mapped;
     info->mappings = map.mappings;
-    info->descriptors = (f->folder >= 0) + (f->reader >= 0);
+    info->descriptors = (uint32_t)((f->folder >= 0) + (f->reader >= 0));
     if (f->live == NULL)
         return;
     info->heap_size += sizeof *f->live;

@@ -183,6 +183,8 @@ int file_read_some(int fd, uint64_t offset, void *buffer, size_t most, size_t *s
 
 int file_write(int fd, uint64_t offset, const void *bytes, size_t size)
 {
+    if (!file_size_is_allowed(offset + size))
+        return EFBIG;
     for (size_t done = 0; done < size;) {
         size_t rest = size - done;
         ssize_t wrote = pwrite(fd, (const uint8_t *)bytes + done,

@@ -54,6 +54,13 @@ TEST(error_of_a_later_version_has_a_kind)
     assert_int_equal(bloomfile_error_kind(-1799), BLOOMFILE_KIND_CAPACITY);
 }
 
+TEST(error_of_a_callback_has_the_kind_system)
+{
+    static const int callers[] = { -1, -1099, -1800, INT_MIN, INT_MAX };
+    for (size_t i = 0; i < sizeof callers / sizeof callers[0]; i++)
+        assert_int_equal(bloomfile_error_kind(callers[i]), BLOOMFILE_KIND_SYSTEM);
+}
+
 TEST(the_invalid_member_is_named)
 {
     bloomfile_filter *f;

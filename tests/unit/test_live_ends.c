@@ -8,8 +8,10 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,6 +299,23 @@ TEST_IN_DIR(writer_leaves_a_sealed_file_copied_over_its_own_unchanged)
     bloomfile_close(f);
     assert_file_holds("filter", copy.data, copy.size);
     free(copy.data);
+}
+
+TEST_IN_DIR(sync_beyond_the_limit_on_file_sizes_raises_no_signal)
+{
+    const struct rlimit small = { 1, RLIM_INFINITY };
+    struct rlimit before;
+    bloomfile_filter *f = create("filter", 1000);
+    add(f, 0, 100);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const int error = bloomfile_sync(f, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_error(error, EFBIG);
+    assert_error(bloomfile_sync(f, NULL), 0);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
 }
 
 TEST_IN_DIR(other_filter_copied_over_the_source_is_not_copied_or_rescued)

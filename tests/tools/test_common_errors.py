@@ -74,7 +74,8 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "folder", "a", names=["cannot read folder", "Is a directory"])
         self.trouble("bfcommon", "a", "", names=["cannot open"])
         self.trouble("bfcommon", "a", "new\nline", names=["new\\012line"])
-        self.trouble("bfcommon", "-x4", "a", "b", names=["cannot read a", "last record has 2 of 4"])
+        self.write("records", b"\1\2\3\4\5\6")
+        self.trouble("bfcommon", "-x4", "records", "records", names=["cannot read records", "last record has 2 of 4"])
 
     def test_more_files_than_the_soft_limit_are_compared(self):
         self.write("many", lines(*numbered(20_000)))

@@ -37,7 +37,8 @@ class ErrorsPage(unittest.TestCase):
         found = re.findall(r'^    (E\w+)\("((?:[^"\\]|\\.)*)",', joined, re.M)
         self.assertGreater(len(found), 50)
         for name, words in found:
-            self.assertIn(words, (declared[name], declared[name].partition(" (")[0]), name)  # Java adds remedies of its own
+            if name != "ETOOBIG":  # the limit is a Java array or the heap
+                self.assertIn(words, (declared[name], declared[name].partition(" (")[0]), name)  # remedies differ
 
     def test_options_named_on_the_page_exist(self):
         for tool, option in re.findall(r"`(bf\w+)[^`]* (--[a-z-]+)", PAGE):

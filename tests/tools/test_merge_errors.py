@@ -73,7 +73,7 @@ class Sources(TroubleTest):
         return self.result(process, image[100:])
 
     def test_truncated_source_is_an_error(self):
-        expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while it was read\n")
+        expected = (2, b"", b"bfmerge: cannot merge short: overwritten while it was open\n")
         self.assertEqual(self.shrunk(), expected)
         self.assertNotIn("new", self.snapshot())
 
@@ -81,7 +81,7 @@ class Sources(TroubleTest):
     def test_truncated_source_is_an_error_with_signals_blocked(self):
         status, out, message = self.shrunk(before=WITHOUT_PROC)
         self.assertEqual((status, out), (2, b""))
-        self.assertIn(b"the file shrank or its disk failed", message)
+        self.assertIn(b"cannot merge short: overwritten while it was open", message)
         self.assertFalse((self.folder / "new").exists())
 
     def test_invalid_lists_are_refused(self):

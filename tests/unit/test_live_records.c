@@ -163,6 +163,7 @@ static void assert_writer_goes_on(const struct torn *torn)
     assert_in_force(torn, record);
     bloomfile_filter *f = opened("torn", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
     assert_int_equal(info_of(f).sequence, torn->old_info.sequence + 1);
+    assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_live_file("torn"));
 }

@@ -16,7 +16,7 @@ import weakref
 import bloomfile
 from bloomfile import errors
 
-from support import Case
+from support import Case, python
 
 ABSENT = [f"absent {i}" for i in range(1000)]
 
@@ -93,6 +93,25 @@ class Building(Case):
             self.build(["a"], replace=True)
             b.finish(self.path, replace=True)
         self.assertEqual(bloomfile.Filter(self.path).info().keys, 0)
+
+    def test_live_filter_of_a_killed_writer_is_not_replaced_by_an_empty_filter(self):
+        python("import bloomfile, os, sys; f = bloomfile.LiveFilter.create(sys.argv[1], 1000); f.add('a'); os._exit(0)", self.path)
+        self.assertEqual(bloomfile.Filter(self.path).keys, 0)  # a sync would count it
+        self.assertRaisesRegex(ValueError, "the input has no keys", bloomfile.build, self.path, [], replace=True)
+        self.assertIn("a", bloomfile.Filter(self.path))
+
+    def test_live_filter_with_a_writer_is_not_replaced(self):
+        with bloomfile.LiveFilter.create(self.path, 1000) as live:
+            live.add("a")
+            for keys in [], ["b"]:
+                with self.assertRaisesRegex(OSError, "its writers add would be lost.*test.bloom") as raised:
+                    bloomfile.build(self.path, keys, replace=True, allow_empty=True)
+                self.assertEqual(raised.exception.errno, errno.EBUSY)
+        self.build(["b"], replace=True)
+
+    def test_inspect_refuses_a_fifo_without_waiting(self):
+        os.mkfifo(self.path)
+        self.assertRaises(errors.ENOTREGULAR, bloomfile.inspect, self.path)
 
     def test_an_exception_of_the_iterator_leaves_no_file(self):
         def keys():

@@ -13,9 +13,13 @@ which of them its keys are. A lookup of another kind raises EKEYKIND, a TypeErro
 
 import collections.abc as _abc
 import contextlib as _contextlib
+import errno as _errno
+import fcntl as _fcntl
 import functools as _functools
 import inspect as _inspect
 import os as _os
+import stat as _stat
+import struct as _struct
 import warnings as _warnings
 
 from . import _core, errors
@@ -61,12 +65,17 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
 
     If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If the rate is above twice
     the target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
-    replaces only an empty filter, unless allow_empty is true: most often its source has failed.
+    replaces only an empty filter, unless allow_empty is true: most often its source has failed. A live filter that a writer has
+    open is not replaced: OSError (EBUSY).
     """
     with Builder(fpr, **params) as builder:
+        if replace:
+            _check_unused(path)
         builder.add_many(keys)
         if replace and not allow_empty and _is_worth_keeping(path):
             _check_not_empty(path, builder.count())
+        if replace:
+            _check_unused(path)
         builder.finish(path, replace=replace)
     return _checked(Filter(path))
 
@@ -76,11 +85,32 @@ def _is_worth_keeping(path):
     try:
         with Filter(path) as old:
             info = old.info()
+            ones = old.measure().ones if info.state == "live" else info.ones  # the record of a live filter lacks later adds
     except (FileNotFoundError, errors.EEMPTY):
         return False
     except (Error, OSError):
         return True
-    return info.keys > 0 or (info.layout != "ribbon" and info.ones > 0)
+    return info.keys > 0 or (info.layout != "ribbon" and ones > 0)
+
+
+def _open_regular(path):
+    """Opens a file for reading, without waiting for the writer of a FIFO."""
+    file = open(path, "rb", buffering=0, opener=lambda name, flags: _os.open(name, flags | _os.O_NONBLOCK))
+    if not _stat.S_ISREG(_os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise errors.ENOTREGULAR(_os.fsdecode(path))
+    return file
+
+
+def _check_unused(path):
+    """Refuses to replace a live filter that has writers: each holds a lock on the first byte (doc/format/live.md)."""
+    try:
+        with _open_regular(path) as file:
+            lock = _fcntl.fcntl(file, _fcntl.F_OFD_GETLK, _struct.pack("hhqqi0q", _fcntl.F_WRLCK, _os.SEEK_SET, 0, 1, 0))
+    except (Error, OSError):
+        return
+    if _struct.unpack_from("h", lock)[0] != _fcntl.F_UNLCK:
+        raise OSError(_errno.EBUSY, "it is open for writing, and the keys that its writers add would be lost", _os.fsdecode(path))
 
 
 def _check_not_empty(path, keys):
@@ -210,7 +240,7 @@ def patch(dst, base, patch, *, threads=1, replace=False):
 @_strict
 def inspect(path):
     """Reads the header of a file, intact or damaged. Returns its fields and its faults."""
-    with open(path, "rb", buffering=0) as file:
+    with _open_regular(path) as file:
         size = _os.fstat(file.fileno()).st_size
         head = file.read(4096)
     info, faults = _core.inspect(head, size)

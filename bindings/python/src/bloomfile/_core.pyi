@@ -129,8 +129,10 @@ class Filter:
     """Opens a filter for lookups: sealed, live, or a series. `key in filter` is False if the key is certainly absent. a | b and a & b
     make the union and the intersection in memory, and a == b compares the answers that two filters give.
 
-    verify: None checks each page when a lookup first touches it, True checks all of them now, False none. tag, seed, key_kind:
-    expected values. Another tag raises EDIFFERENTTAG, another seed EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.
+    verify: None checks each page when a lookup first touches it, True checks all of them now, False none. prefault:
+    reads the whole file now. lock: also keeps it in memory. copy: reads a sealed filter into memory of this process; otherwise the
+    file is mapped. A mapped file must not be changed in place: answers become wrong, and if it is truncated, SIGBUS kills the
+    process. Publish a new version by a rename. tag, seed, key_kind: expected values. Another tag raises EDIFFERENTTAG, another seed EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.
     """
 
     def __init__(self, path: StrOrBytesPath, *, verify: bool | None = None, prefault: bool = False, lock: bool = False,

@@ -26,7 +26,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
+from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unused, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
                inspect, join, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
@@ -359,6 +359,8 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
                 _check_not_empty(path, keys)
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
+        if replace and storage is None:
+            _check_unused(path)
         if slices > 1:
             _publish(target, files, size, replace)
         else:

@@ -895,8 +895,11 @@ static const char documentation[] =
     "certainly absent. a | b and a & b make the union and the intersection in memory, and a == b "
     "compares the answers that two filters give.\n\n"
     "verify: None checks each page when a lookup first touches it, True checks all of them now, "
-    "False "
-    "none. tag, seed, key_kind: expected values. Another tag raises EDIFFERENTTAG, another seed "
+    "False none. prefault: reads the whole file now. lock: also keeps it in memory. copy: reads a "
+    "sealed filter into memory of this process; otherwise the file is mapped. A mapped file must "
+    "not be changed in place: answers become wrong, and if it is truncated, SIGBUS kills the "
+    "process. Publish a new version by a rename. tag, seed, key_kind: expected values. Another tag "
+    "raises EDIFFERENTTAG, another seed "
     "EDIFFERENTSEED, a filter that does not accept such keys EKEYKIND.";
 
 static PyType_Slot slots[] = {

@@ -35,7 +35,7 @@ class Overwritten(ToolTest):
                     file.write(backup)
                 status, out, message = self.result(writer, lines(*OTHERS))
                 self.assertEqual((status, out), (2, b""), message)
-                self.check_message("bfadd", message, "live was overwritten", "again")
+                self.check_message("bfadd", message, "live was overwritten", "rebuild it from all its keys")
                 self.assertEqual(self.read("live")[:4096], backup[:4096])
 
     def test_live_filter_of_equal_parameters_is_detected_at_any_fill(self):
@@ -55,7 +55,7 @@ class Overwritten(ToolTest):
                         file.write(self.read("live"))
                     status, _, message = self.result(process, lines(*OTHERS))
                     self.assertEqual(status, 2, message)
-                    self.check_message(tool, message, "mine was overwritten", "again")
+                    self.check_message(tool, message, "mine was overwritten", "run it again" if tool == "bfquery" else "rebuild it from all its keys")
                     for name in "live", "mine":
                         os.unlink(self.folder / name)
 

@@ -30,7 +30,7 @@ found = [key for key, answer in zip(["a", "b"], m) if answer]
 filled = f.contains_many(np.arange(2), out=np.empty(2, dtype=bool))
 known: bool = f.contains_records(np.zeros((2, 4), dtype=np.uint8))[1:].any()
 live: bloomfile.LiveFilter = bloomfile.Filter.memory(capacity=10, fpr=0.1)
-new: bool = live.add("a")
+new: bool = live.add("a") and live.add(np.int64(1)) and np.int32(2) in live
 both: bloomfile.Filter = f | live
 same: bool = f == both.copy()
 bits: float = f.bits_per_key + f.fpr

@@ -267,6 +267,8 @@ class Frames(Case):
             self.assertEqual(self.numbers.contains_many(column), [True, None, False])
             self.assertEqual(bloomfile.Filter.memory(10).add_many(column), [True, None, True])
             self.assertRaisesRegex(ValueError, "no place", self.numbers.contains_many, column, out=bytearray(3))
+        for dtype in "Int64", "UInt8", object:
+            self.assertEqual(self.numbers.contains_many(pandas.Series([1, None, 20], dtype=dtype).astype("category")), [True, None, False])
         self.assertEqual(self.numbers.contains_many(pandas.RangeIndex(3)), [True] * 3)
         self.assertEqual(self.f.contains_many(pandas.Series([], dtype=object)), [])
         self.assertRaises(bloomfile.errors.EKEYKIND, self.f.contains_many, pandas.Series([1]))

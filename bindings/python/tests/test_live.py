@@ -121,6 +121,30 @@ class Adding(Case):
                 self.assertRegex(str(raised.exception), r"over capacity.* \(5\d{4} keys, capacity 50000: .*grow=True.*over_capacity=True\)")
                 self.assertIsNone(f.status)
 
+    def test_every_exception_of_a_batch_of_adds_reports_the_keys_added(self):
+        keys = [str(i) for i in range(40_000)]
+
+        def failing():
+            yield from keys
+            raise KeyError
+
+        def closing(f):
+            yield from keys
+            f.close()
+            yield from keys
+
+        for keys_of, error in [(lambda f: failing(), KeyError), (closing, ValueError),
+                               (lambda f: [*keys, None], TypeError), (lambda f: [*keys, "\ud800"], UnicodeEncodeError),
+                               (lambda f: [*keys, 1 << 70], OverflowError), (lambda f: [*keys, 1], TypeError), (lambda f: b"one key", TypeError)]:
+            f = bloomfile.Filter.memory(100_000, key_kind="text")
+            with self.subTest(error), self.assertRaises(error) as raised:
+                f.add_many(keys_of(f))
+            done = raised.exception.done
+            self.assertIn(done, (0, 32768))
+            if not f.closed:
+                self.assertEqual(f.contains_many(keys[:done]).sum(), f.keys)
+                self.assertLessEqual(done, f.keys + 10)
+
     def test_over_capacity_is_accepted_only_with_its_option(self):
         keys = [b"%d" % i for i in range(3000)]
         with bloomfile.LiveFilter.create(self.path, 1000, 0.01, over_capacity=True) as f:

@@ -8,7 +8,7 @@ from typing_extensions import Self, disjoint_base
 
 from .records import Header, Info, Measurement, Size
 
-_Key: TypeAlias = bytes | bytearray | memoryview | str | int
+_Key: TypeAlias = bytes | bytearray | memoryview | str | SupportsIndex
 _Layout: TypeAlias = Literal["blocked", "classic", "counting", "ribbon"]
 _KeyKind: TypeAlias = Literal["text", "lower", "integers", "bytes"] | int
 
@@ -59,8 +59,8 @@ def split_digests(bits: int, slices: int, digests: _Buffer, /) -> list[bytes]:
 
 @final
 class Answers(Sequence[bool | None]):
-    """What a batch of keys returns: True, False, or None for a null. It selects rows: array[m], df[m], df.loc[~m], df.filter(m). Its
-    memory is a buffer of bools, and it never changes. ~, &, | and ^ combine answers, and == compares all of them with a list.
+    """What a batch of keys returns: True, False, or None for a null. It selects rows: array[m], df[m], df.loc[~m]; in polars
+    df.filter(m). Its memory is a buffer of bools, and it never changes. ~, &, | and ^ combine answers, and == compares all of them with a list.
     Calling it is what pandas does with an indexer: the result is an array for pandas."""
 
     def __new__(cls, values: Iterable[bool | None], /) -> Self: ...
@@ -156,8 +156,8 @@ class Filter:
     def contains_many(self, keys: _Keys, /, *, out: None = None) -> Answers:
         """Looks up many keys and returns Answers, or fills `out`, a buffer of bools or bytes. keys: an iterable of str, bytes or
         integers; an array of integers; a column of pandas, polars or Arrow with strings, binary or integers. The answer for a null
-        is null. Keys that do not fit the filter's kind raise EKEYKIND. After an exception, each key without an answer has 1 in
-        `out`."""
+        is null. Keys that do not fit the filter's kind raise EKEYKIND. After an error of the filter or of a key, each key
+        without an answer has 1 in `out`; if an argument is refused, `out` is unchanged."""
     @overload
     def contains_many(self, keys: _Keys, /, *, out: _Out) -> _Out: ...
     @overload
@@ -199,7 +199,8 @@ class Filter:
         """The number of keys that keeps the rate. A slice has the capacity of the whole filter."""
     @property
     def keys(self) -> int:
-        """The number of different keys. Live, or sealed from a live filter: the adds that were new."""
+        """The number of different keys. Live, or sealed from a live filter: the adds that were new. Other handles see adds only after
+        a sync() or close(); those of a killed writer are not counted."""
     @property
     def bits_per_key(self) -> float:
         """Bits for each of `capacity` keys, or for each key if there are more."""
@@ -246,9 +247,11 @@ class Filter:
                   every: int | timedelta | None = None, exact: bool = False, over_capacity: bool = False,
                   watermark: _Buffer = b"", sole_adder: bool = False) -> LiveFilter:
         """Makes an empty LiveFilter without a file, for this process and the children that it forks. sole_adder: only this process
-        adds, which is faster. Other parameters are those of create()."""
+        adds, which is faster. Other parameters are those of create(). grow: a child makes no layers. If it needs another, its adds
+        raise EMISSINGLAYER, and after this process made one its lookups also return True for every key: use a file."""
     def close(self) -> None:
-        """Waits for the calls of other threads, and closes the filter. A second call does nothing."""
+        """Waits until no other thread uses the filter, and closes it. A batch that has keys left raises a ValueError. A second call
+        does nothing."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -256,8 +259,8 @@ class Filter:
 class LiveFilter(Filter):
     """A filter to which any number of threads and processes add at once.
 
-    exact: if several callers add the same new key concurrently, exactly one gets True. over_capacity: accept keys over capacity
-    instead of raising EFULL. accept_unclean: after a crash, add the lost keys again before sync() or close(), which make the
+    exact: if several callers add the same new key concurrently, exactly one gets True. over_capacity: accept keys
+    instead of raising EFULL at twice the target rate. accept_unclean: after a crash, add the lost keys again before sync() or close(), which make the
     file clean. tag, seed, key_kind: expected values, as in Filter.
     """
 
@@ -279,8 +282,8 @@ class LiveFilter(Filter):
     @overload
     def add_many(self, keys: _Keys, /, *, out: None = None) -> Answers:
         """Adds many keys, as contains_many() takes them, and returns Answers: True if the key was new. A null is not added, and its
-        answer is null. After an error the first `done` keys, an attribute of the exception, were added, and `out` has their
-        answers; all other keys have 1 there. After EFULL only the first `done` keys were added."""
+        answer is null. After any exception the first `done` keys, an attribute of it, were added, and `out` has their
+        answers; all other keys have 1 there, unless an argument was refused. After EFULL only the first `done` keys were added."""
     @overload
     def add_many(self, keys: _Keys, /, *, out: _Out) -> _Out: ...
     @overload
@@ -310,7 +313,8 @@ class LiveFilter(Filter):
         the watermark survives a loss of power; repeat later adds. A counting filter counts a repeated key twice."""
     def seal(self, *, watermark: _Buffer | None = None) -> None:
         """Gives the file checksums and ends adding. It stays open for reading. watermark: as in sync(); None keeps the watermark of
-        the file."""
+        the file. OSError (EBUSY) is raised if another handle has it open for writing, EISSERIES if it grows or forgets: use
+        seal_to()."""
     def rescue(self, path: StrOrBytesPath, *, replace: bool = False) -> None:
         """Writes what memory holds to a new live file, after a write to the old one has failed."""
 

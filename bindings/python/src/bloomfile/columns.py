@@ -47,6 +47,8 @@ def _of_pandas(column: Any) -> tuple[Any, Any, bool] | None:
         return values.__arrow_array__(), None, False  # the column's own memory
     if type(dtype).__name__.startswith(("Int", "UInt")) and kind in "iu":
         return column.to_numpy(dtype=f"{kind}8", na_value=0), values.isna(), False
+    if type(dtype).__name__ == "CategoricalDtype" and dtype.categories.dtype.kind in "iu":  # with nulls, to_numpy() makes floats
+        return _of_pandas(column.astype(f"{'U' * (dtype.categories.dtype.kind == 'u')}Int64"))
     if kind in "fcbMm" or type(dtype).__name__ in ("PeriodDtype", "IntervalDtype"):
         raise _refused(dtype, pandas=True)
     return _of_numpy(column.to_numpy(), True)

@@ -769,7 +769,8 @@ static PyGetSetDef attributes[] = {
 static const char documentation[] =
     "Answers(values, /)\n--\n\n"
     "What a batch of keys returns: True, False, or None for a null. It selects rows: array[m], "
-    "df[m], df.loc[~m], df.filter(m). Its memory is a buffer of bools, and it never changes. "
+    "df[m], df.loc[~m]; in polars df.filter(m). Its memory is a buffer of bools, and it never "
+    "changes. "
     "~, &, | and ^ combine answers, and == compares all of them with a list. Calling it is what "
     "pandas does with an indexer: the result is an array for pandas.";
 

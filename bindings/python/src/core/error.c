@@ -64,9 +64,16 @@ PyObject *error_raise_key(struct state *state, int error, PyObject *path, PyObje
     return raise(exception);
 }
 
-PyObject *error_raise_done(struct state *state, int error, PyObject *path, size_t done)
+void error_set_done(size_t done)
 {
-    return error_raise_key(state, error, path, Py_NewRef(Py_None), done);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *number = PyLong_FromSize_t(done);
+    if (number == NULL || PyObject_SetAttrString(value, "done", number) != 0)
+        PyErr_Clear(); /* an exception of the caller's may have no attributes */
+    Py_XDECREF(number);
+    PyErr_Restore(type, value, traceback);
 }
 
 PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked)

@@ -782,8 +782,9 @@ static PyMethodDef methods[] = {
       "Looks up many keys and returns Answers, or fills `out`, a buffer of bools or bytes. "
       "keys: an iterable of str, bytes or integers; an array of integers; a column of "
       "pandas, polars or Arrow with strings, binary or integers. The answer for a null is "
-      "null. Keys that do not fit the filter's kind raise EKEYKIND. After an exception, "
-      "each key without an answer has 1 in `out`." },
+      "null. Keys that do not fit the filter's kind raise EKEYKIND. After an error of the "
+      "filter or of a key, each key without an answer has 1 in `out`; if an argument is "
+      "refused, `out` is unchanged." },
     { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
       "contains_digests($self, digests, /, *, out=None)\n--\n\n"
       "The same for a buffer of uint64, or of 8 bytes for each digest, made by hash_many() "
@@ -837,11 +838,13 @@ static PyMethodDef methods[] = {
       "memory($type, capacity=0, fpr=None, *, " LIVE_MAKING ", sole_adder=False)\n--\n\n"
       "Makes an empty LiveFilter without a file, for this process and the children that it "
       "forks. sole_adder: only this process adds, which is faster. Other "
-      "parameters are those of create()." },
+      "parameters are those of create(). grow: a child makes no layers. If it needs another, its "
+      "adds raise EMISSINGLAYER, and after this process made one its lookups also return True for "
+      "every key: use a file." },
     { "close", FUNCTION(close_method), METH_NOARGS,
       "close($self, /)\n--\n\n"
-      "Waits for the calls of other threads, and closes the filter. A second call does "
-      "nothing." },
+      "Waits until no other thread uses the filter, and closes it. A batch that has keys "
+      "left raises a ValueError. A second call does nothing." },
     { "__enter__", FUNCTION(enter), METH_NOARGS, NULL },
     { "__exit__", FUNCTION(leave), METH_VARARGS, NULL },
     { "__reduce__", FUNCTION(reduce), METH_NOARGS, NULL },
@@ -867,7 +870,9 @@ static PyGetSetDef attributes[] = {
       "The number of keys that keeps the rate. A slice has the capacity of the whole filter.",
       NULL },
     { "keys", (getter)get_keys, NULL,
-      "The number of different keys. Live, or sealed from a live filter: the adds that were new.",
+      "The number of different keys. Live, or sealed from a live filter: the adds that were new. "
+      "Other handles see adds only after a sync() or close(); those of a killed writer are not "
+      "counted.",
       NULL },
     { "bits_per_key", (getter)get_bits_per_key, NULL,
       "Bits for each of `capacity` keys, or for each key if there are more.", NULL },

@@ -201,34 +201,42 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
                : NULL;
 }
 
+/* Whatever exception a batch raises, its attribute `done` is the number of keys that were added. */
+static PyObject *add_batch(struct filter *self, PyObject *args, PyObject *keywords,
+                           PyObject *(*batch)(const struct taker *, PyObject *, PyObject *))
+{
+    size_t added = 0;
+    struct taker taker = taker_of(self);
+    taker.added = &added;
+    PyObject *result = batch(&taker, args, keywords);
+    if (result == NULL)
+        error_set_done(added);
+    return result;
+}
+
 static PyObject *add_many(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return batch_keys_of(&taker, args, keywords);
+    return add_batch(self, args, keywords, batch_keys_of);
 }
 
 static PyObject *add_digests(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return batch_digests_of(&taker, args, keywords);
+    return add_batch(self, args, keywords, batch_digests_of);
 }
 
 static PyObject *add_records(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return batch_records_of(&taker, args, keywords);
+    return add_batch(self, args, keywords, batch_records_of);
 }
 
 static PyObject *add_arrow(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return batch_arrow_of(&taker, args, keywords);
+    return add_batch(self, args, keywords, batch_arrow_of);
 }
 
 static PyObject *add_spans(struct filter *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return batch_spans_of(&taker, args, keywords);
+    return add_batch(self, args, keywords, batch_spans_of);
 }
 
 /* ---- disk */
@@ -326,9 +334,10 @@ static PyMethodDef methods[] = {
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /, *, out=None)\n--\n\n"
       "Adds many keys, as contains_many() takes them, and returns Answers: True if the key "
-      "was new. A null is not added, and its answer is null. After an error the first "
-      "`done` keys, an attribute of the exception, were added, and `out` has their answers; "
-      "all other keys have 1 there. After EFULL only the first `done` keys were added." },
+      "was new. A null is not added, and its answer is null. After any exception the first "
+      "`done` keys, an attribute of it, were added, and `out` has their answers; all other "
+      "keys have 1 there, unless an argument was refused. After EFULL only the first `done` keys "
+      "were added." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /, *, out=None)\n--\n\n"
       "The same for digests, as contains_digests() takes them." },
@@ -352,7 +361,8 @@ static PyMethodDef methods[] = {
     { "seal", FUNCTION(seal), WITH_KEYWORDS,
       "seal($self, /, *, watermark=None)\n--\n\n"
       "Gives the file checksums and ends adding. It stays open for reading. watermark: as "
-      "in sync(); None keeps the watermark of the file." },
+      "in sync(); None keeps the watermark of the file. OSError (EBUSY) is raised if another "
+      "handle has it open for writing, EISSERIES if it grows or forgets: use seal_to()." },
     { "rescue", FUNCTION(rescue), WITH_KEYWORDS,
       "rescue($self, path, *, replace=False)\n--\n\n"
       "Writes what memory holds to a new live file, after a write to the old one has "
@@ -370,7 +380,9 @@ static PyMethodDef methods[] = {
       "memory($type, capacity=0, fpr=None, *, " LIVE_MAKING ", sole_adder=False)\n--\n\n"
       "Makes an empty LiveFilter without a file, for this process and the children that it "
       "forks. sole_adder: only this process adds, which is faster. Other "
-      "parameters are those of create()." },
+      "parameters are those of create(). grow: a child makes no layers. If it needs another, its "
+      "adds raise EMISSINGLAYER, and after this process made one its lookups also return True for "
+      "every key: use a file." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -379,7 +391,7 @@ static const char documentation[] =
     "seed=None, key_kind=None)\n--\n\n"
     "A filter to which any number of threads and processes add at once.\n\n"
     "exact: if several callers add the same new key concurrently, exactly one gets True. "
-    "over_capacity: accept keys over capacity instead of raising EFULL. "
+    "over_capacity: accept keys instead of raising EFULL at twice the target rate. "
     "accept_unclean: after a crash, add the lost keys again before sync() or close(), which make "
     "the "
     "file clean. "

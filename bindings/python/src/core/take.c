@@ -124,6 +124,8 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
     if (turn != NULL && handle == NULL)
         return false;
     WITHOUT_GIL(const int error = take_span(taker, handle, span, &done));
+    if (taker->added != NULL)
+        *taker->added = before + done;
     PyObject *full = taker->width > 0 ? error_full(error, handle) : NULL;
     if (turn != NULL)
         turn_leave(turn, taker->kind);
@@ -135,8 +137,6 @@ static bool take(const struct taker *taker, const struct span *span, size_t befo
                     before + done);
     else if (full != NULL)
         error_raise_key(taker->state, error, taker->path, full, before + done);
-    else if (error != 0 && taker->width > 0)
-        error_raise_done(taker->state, error, taker->path, before + done);
     else if (error != 0)
         error_raise(taker->state, error, taker->path);
     return error == 0 && PyErr_CheckSignals() == 0;

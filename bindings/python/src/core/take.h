@@ -19,6 +19,7 @@ struct taker {
     struct turn *turn;   /* of the handle; NULL: no handle */
     bool open;           /* there was one when this was made: seed and kind are its own */
     enum turn_kind kind; /* whom taking excludes */
+    size_t *added;       /* of an adder: the keys added so far; else NULL */
     unsigned born;       /* turn_born() where it was made, and takes; 0: also in children of fork */
     uint64_t seed;
     struct kind *keys;   /* of the handle */

@@ -176,6 +176,9 @@ class Archive(sdist):
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
+        text = pathlib.Path(base_dir, "README.md")
+        text.unlink()  # it may be a link to the file here
+        text.write_text(readme(), encoding="utf-8")
         for pattern in LIBRARY_FILES:
             for path in LIBRARY.glob(pattern):
                 self.mkpath(str(pathlib.Path(base_dir) / COPIED.relative_to(HERE) / path.relative_to(LIBRARY).parent))

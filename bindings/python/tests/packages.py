@@ -155,6 +155,9 @@ class Packages(unittest.TestCase):
                     if "/tree/lib/" in path.as_posix()}
         self.assertEqual(compiled, meson)
 
+    def test_links_of_the_readme_leave_the_archive_of_sources(self):
+        self.assertNotRegex((self.unpacked("links") / "README.md").read_text(encoding="utf-8"), r"\]\((?!https:)")
+
     def test_all_tests_pass_in_clean_environments(self):
         """Runs all tests, and the shortest tests with other interpreters of the same binary interface."""
         tests = self.unpacked("tests") / "tests"

@@ -100,6 +100,12 @@ class Building(Case):
         self.assertRaisesRegex(ValueError, "the input has no keys", bloomfile.build, self.path, [], replace=True)
         self.assertIn("a", bloomfile.Filter(self.path))
 
+    def test_repr_of_an_error_has_its_message(self):
+        self.path.write_bytes(b"a letter, which is not a filter")
+        with self.assertRaises(errors.EMAGIC) as raised:
+            bloomfile.Filter(self.path)
+        self.assertEqual(repr(raised.exception), f"EMAGIC({str(raised.exception)!r})")
+
     def test_live_filter_with_a_writer_is_not_replaced(self):
         with bloomfile.LiveFilter.create(self.path, 1000) as live:
             live.add("a")

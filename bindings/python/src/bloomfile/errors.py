@@ -28,6 +28,9 @@ class Error(Exception):
         self.asked = None  # the parameter that is refused, as text
         self.done = None  # for a batch of adds: the first `done` keys were added
 
+    def __repr__(self):
+        return f"{type(self).__name__}({str(self)!r})"
+
     def __str__(self):
         text = self.text if self.path is None else f"{_printable(self.path)}: {self.text}"
         if self.page is not None:

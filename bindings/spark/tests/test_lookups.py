@@ -2,6 +2,7 @@
 """Lookups in queries: as SQL functions and column functions, on every executor, in intact and damaged filters."""
 
 import glob
+import hashlib
 import os
 import re
 import unittest
@@ -266,6 +267,32 @@ class Sharing(SparkTest):
         # The driver's JVM outlives sessions, and so does a filter that it has open.
         self.assertIn(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), mapped)
         self.assertEqual(os.stat(os.path.dirname(self.files()[0])).st_mode & 0o777, 0o700)
+        spark.stop()
+
+    def other(self, spark):
+        path = os.path.join(self.folder, "other.bloom")
+        build(urls(spark, N, 2 * N), "url", path, capacity=N)
+        return path
+
+    def test_copy_with_other_content_is_made_again(self):
+        spark = self.session()
+        folder = os.path.join(self.shared, f"bloomfile-{os.getuid()}")
+        os.mkdir(folder, 0o700)
+        os.rename(self.other(spark), os.path.join(folder, hashlib.sha256(read(self.path)).hexdigest() + ".bloom"))
+        asked = maybe_contains(self.path, spark=spark)
+        self.assertEqual(urls(spark, 0, N).where(~asked("url")).count(), 0)
+        self.assertEqual([read(file) for file in self.files()], [read(self.path)])
+        spark.stop()
+
+    def test_copy_overwritten_while_mapped_loses_no_key(self):
+        spark = self.session()
+        asked = maybe_contains(self.path, spark=spark)
+        for change in read(self.other(spark)), b"":
+            self.assertEqual(urls(spark, 0, N, 8).where(~asked("url")).count(), 0)
+            with open(self.files()[0], "r+b") as file:
+                file.write(change)
+                file.truncate(len(change) or HEADER)
+            self.assertEqual(urls(spark, 0, N, 8).where(~asked("url")).count(), 0)
         spark.stop()
 
     def test_unsafe_folder_is_not_used(self):

@@ -63,7 +63,7 @@ class Function:
 
     def damage(self):
         """Returns the damage that lookups of finished tasks met, one line for each task. The answers were right: no key is lost.
-        Build the file again."""
+        Build the file again. A task whose file is overwritten fails instead."""
         return list(self._made.damage())
 
     def unregister(self):

@@ -57,6 +57,8 @@ public final class FilterFunction {
         if (filter == null || !filter.name().equals(display)) {
             filter = SharedFilter.publish(spark, display, path, sha256, strict);
             FilterCatalog.put(spark, catalogName, filter);
+        } else {
+            filter.keep();
         }
         return new FilterFunction(spark, catalogName, false, filter);
     }
@@ -129,7 +131,7 @@ public final class FilterFunction {
 
     /**
      * The damage that lookups of finished tasks found, one line for each task; empty if there was none. The answers
-     * were still right, with more <em>maybe</em>. Build the file again.
+     * were still right, with more <em>maybe</em>. Build the file again. A task whose file is overwritten fails instead.
      *
      * @return a copy
      */

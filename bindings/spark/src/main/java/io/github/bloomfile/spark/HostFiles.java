@@ -97,7 +97,7 @@ final class HostFiles {
         }
         boolean kept = false;
         try {
-            if (!Files.exists(file)) {
+            if (!isIntact(file, sha256)) {
                 make(folder.resolve(sha256 + UNFINISHED), sha256, source);
                 Files.move(folder.resolve(sha256 + UNFINISHED), file, StandardCopyOption.ATOMIC_MOVE);
             }
@@ -111,6 +111,21 @@ final class HostFiles {
         }
         removeUnused();
         return file;
+    }
+
+    /** Whether an existing file has its content. If not, it is marked: processes that map it then find it overwritten. */
+    private static boolean isIntact(Path file, String sha256) throws IOException {
+        if (!Files.exists(file)) {
+            return false;
+        }
+        if (sha256.equals(sha256(Files.newInputStream(file), OutputStream.nullOutputStream()))) {
+            return true;
+        }
+        LOG.warn("{} was changed; it is made again", file);
+        try (OutputStream mark = Files.newOutputStream(file, StandardOpenOption.WRITE)) {
+            mark.write(0);
+        }
+        return false;
     }
 
     /** Ends the use of a file by this process. Existing mappings remain readable. */

@@ -2,6 +2,7 @@
 package io.github.bloomfile.spark;
 
 import io.github.bloomfile.BloomfileException;
+import io.github.bloomfile.ErrorCode;
 import io.github.bloomfile.Filter;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,10 +21,12 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.SparkFiles;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.CollectionAccumulator;
+import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,6 +74,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     private final Broadcast<Storage> storage;
     private final CollectionAccumulator<String> damage;
     private transient volatile Filter filter;
+    private transient boolean inTask;
     private transient volatile boolean told;
     private transient volatile boolean checked;
     private transient int positives;
@@ -118,6 +122,13 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         return result;
     }
 
+    /** Makes the copy of this host again if it was deleted, for executors that are still to get it. */
+    void keep() throws IOException {
+        if (shipped) {
+            HostFiles.keep(sha256, this);
+        }
+    }
+
     String name() {
         return name;
     }
@@ -158,8 +169,21 @@ final class SharedFilter implements Serializable, HostFiles.Source {
                 }
                 FILTERS.put(sha256, open);
             }
+            TaskContext task = TaskContext.get();
+            inTask = task != null;
+            if (filter == null && inTask) {
+                task.addTaskCompletionListener((TaskCompletionListener) done -> end());
+            }
             filter = open;
             return open;
+        }
+    }
+
+    /** A "no" is certain only if the file was not changed until the end of the task. */
+    private void end() {
+        BloomfileException error = filter.error();
+        if (error != null && (!told || error.code() == ErrorCode.ECHANGED)) {
+            tell(error);
         }
     }
 
@@ -200,17 +224,24 @@ final class SharedFilter implements Serializable, HostFiles.Source {
 
     boolean ask(long number) {
         Filter open = filter != null ? filter : filter();
-        return open.mayContain(number) && maybe(open);
+        return answer(open, open.mayContain(number));
     }
 
     boolean askText(byte[] utf8, int offset, int size) {
         Filter open = filter != null ? filter : filter();
-        return open.mayContainText(utf8, offset, size) && maybe(open);
+        return answer(open, open.mayContainText(utf8, offset, size));
     }
 
     boolean ask(byte[] bytes, int offset, int size) {
         Filter open = filter != null ? filter : filter();
-        return open.mayContain(bytes, offset, size) && maybe(open);
+        return answer(open, open.mayContain(bytes, offset, size));
+    }
+
+    private boolean answer(Filter open, boolean found) {
+        if (!found && !inTask) {
+            end(); // on the driver, for a local table
+        }
+        return found && maybe(open);
     }
 
     /**
@@ -218,9 +249,9 @@ final class SharedFilter implements Serializable, HostFiles.Source {
      * which takes a system call.
      */
     private boolean maybe(Filter open) {
-        boolean looks = open.damagedPages() != 0 || positives++ % LOOK == 0;
-        BloomfileException error = looks && (strict || !told) ? open.error() : null;
-        if (error != null) {
+        boolean looks = !told && open.damagedPages() != 0 || positives++ % LOOK == 0;
+        BloomfileException error = looks ? open.error() : null;
+        if (error != null && (strict || !told || error.code() == ErrorCode.ECHANGED)) {
             tell(error);
         }
         return true;
@@ -229,6 +260,14 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     private void tell(BloomfileException error) {
         told = true;
         String what = path + ": " + error.getMessage();
+        if (error.code() == ErrorCode.ECHANGED) {
+            synchronized (FILTERS) {
+                if (FILTERS.remove(sha256, filter)) {
+                    HostFiles.release(sha256); // the next use checks the file, and makes it again
+                }
+            }
+            throw new UncheckedIOException(what, error);
+        }
         LOG.warn("Damage, so more keys than usual may be there: {}", what);
         damage.add(what);
         if (strict) {

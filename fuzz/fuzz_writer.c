@@ -97,6 +97,7 @@ static int try_file(const uint8_t *image, size_t size)
         bool added;
         const int sealed = add_and_seal(f, &added);
         expect(!added || bloomfile_contains_digest(reader, DIGEST));
+        bloomfile_finish(f); /* closing alone leaves an unclean file unclean */
         bloomfile_close(f);
         error = open_file_named(&f, path, 0);
         if (sealed == BLOOMFILE_EBODY && error == BLOOMFILE_EPOISONED)

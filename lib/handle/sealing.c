@@ -72,7 +72,7 @@ static int seal(bloomfile_filter *f, const uint8_t *watermark)
         error = record_write(f->live->fd, &f->live->own, &sealed, &sealed.record, f->map.bytes,
                              now.in_force, 1 - now.in_force);
     if (error != 0) {
-        live_write(f, &now, flush_ended(now.record)); /* ends the sync that flush_body() began */
+        flush_drop_mark(f, &now); /* ends the sync that flush_body() began */
         return error;
     }
     error = map_sync(&f->map, HEADER_MAX); /* seal 4: to disk before the other is written */

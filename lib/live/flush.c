@@ -45,11 +45,19 @@ struct record flush_ended(struct record r)
     return r;
 }
 
+void flush_drop_mark(const bloomfile_filter *f, struct header *now)
+{
+    if (!f->live->session->unclean)
+        live_write(f, now, flush_ended(now->record));
+}
+
 int flush_end(const bloomfile_filter *f, struct header *now, struct record next)
 {
     int error = live_commit(f, now, flush_ended(next));
-    if (error != 0 && !live_in_doubt(f))
-        live_write(f, now, flush_ended(now->record));
+    if (error == 0)
+        f->live->session->unclean = false;
+    else if (!live_in_doubt(f))
+        flush_drop_mark(f, now);
     return error;
 }
 
@@ -83,7 +91,6 @@ static int commit(const bloomfile_filter *f, int body_error, const struct flush_
         memcpy(next.watermark, mark->watermark, sizeof next.watermark);
     error = flush_end(f, &now, next);
     session_taken(f->live->session, error == 0);
-    f->live->session->unclean = f->live->session->unclean && error != 0;
     return error != 0 ? error : refused;
 }
 

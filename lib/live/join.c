@@ -306,7 +306,7 @@ int join_leave(const bloomfile_filter *f)
 
 void join_close(const bloomfile_filter *f)
 {
-    if (!f->live->session->unclean)
+    if (!f->live->session->unclean || live_in_doubt(f)) /* in doubt, it poisons the file */
         join_leave(f);
     else if (atomic_load(&f->live->session->joined))
         join_unlock_writers(f);

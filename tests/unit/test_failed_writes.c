@@ -552,6 +552,28 @@ ON_NEW_FILTER(another_writer_s_accept_unclean_does_not_apply_to_readers)
     }
 }
 
+/* L15, L25. A commit or seal that fails drops only a mark of its own. */
+ON_NEW_FILTER(unclean_file_remains_unclean_if_its_sync_or_seal_fails)
+{
+    int (*const ways[])(bloomfile_filter * f) = { sync_filter, seal_filter };
+    bloomfile_filter *f;
+    unsigned nth = 1;
+    bloomfile_close(writer);
+    while (dies_at(nth, sync_filter) && !has_mark())
+        nth++;
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        writer = opened("filter", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+        const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
+        faults_begin(&faults);
+        const int error = ways[i](writer);
+        faults_end();
+        assert_error(error, ENOSPC);
+        bloomfile_close(writer);
+        assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EUNCLEAN);
+    }
+    writer = NULL;
+}
+
 /* Then the mark is the only trace. */
 ON_NEW_FILTER(reader_detects_a_failed_sync_whose_poison_was_not_written)
 {

@@ -244,6 +244,11 @@ class Threads(DaskCase):
         with bloomfile.Filter(self.path) as f:
             self.assertEqual((f.info().keys, "a" in f), (0, False))
 
+    def test_live_filter_with_a_writer_is_not_replaced(self):
+        with bloomfile.LiveFilter.create(self.path, 100):
+            self.assertRaisesRegex(OSError, "open for writing", self.make, dask.bag.from_sequence(["a"], npartitions=1))
+            self.assert_only("test.bloom")
+
     def test_lookups_follow_a_replaced_file(self):
         self.build(["a"])
         bag = dask.bag.from_sequence(["a", "b"], npartitions=2)

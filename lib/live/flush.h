@@ -18,8 +18,8 @@ int flush_begin(const bloomfile_filter *f, struct header *now);
 int flush_body(const bloomfile_filter *f, const struct header *begun);
 
 /* flush_ended() returns the record without the mark. flush_end() commits `next` without the mark;
- * if that fails, it drops the mark. flush_drop_mark() ends a sync without a commit: it tries to clear
- * the mark, unless the file was unclean before. */
+ * if that fails, it drops the mark. flush_drop_mark() ends a sync without a commit: it tries to
+ * clear the mark, unless the file was unclean before. */
 struct record flush_ended(struct record r);
 int flush_end(const bloomfile_filter *f, struct header *now, struct record next);
 void flush_drop_mark(const bloomfile_filter *f, struct header *now);

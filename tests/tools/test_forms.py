@@ -166,7 +166,7 @@ class Forms(ToolTest):
             for words, stdin in ([], b"a.b\nExample.com.\n"), (["--field", 2], b"x\ta.b\nx\tExample.com.\n"):
                 result = self.run_tool(tool, "--domains", *words, name, stdin=stdin)
                 self.assertEqual((result.returncode, result.stderr.decode()), (2, f"{tool}: line 2 of standard input: the key 'Example.com.' "
-                                                                               "ends with a dot (remove it: sed 's/\\.$//')\n"))
+                                                                               "ends with a dot (delete the dot: sed 's/\\.$//')\n"))
         self.output("bfadd", "live", stdin=b"a.example.com.\n")
         self.made("-i", stdin=b"a.example.com.\n")
         asked = b"A.example.com.\nexample.com.\na.example.com\n.\n"

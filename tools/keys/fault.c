@@ -62,7 +62,7 @@ static void put_wrong(FILE *out, struct fault fault, const struct bloomfile_key 
         fprintf(out, "is not a domain name: letters, digits, '-' and '_' between single dots");
         break;
     case FAULT_DOT:
-        fprintf(out, "ends with a dot (remove it: sed 's/\\.$//')");
+        fprintf(out, "ends with a dot (delete the dot: sed 's/\\.$//')");
         break;
     default:
         fprintf(out, "is not hexadecimal");

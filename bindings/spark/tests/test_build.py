@@ -43,14 +43,16 @@ class Build(SparkTest):
         """That of the column, unless another one is given that the column fits."""
         wanted = self.wanted(range(N), "-n", str(N))
         bodies = set()
-        for kind in None, "text", "bytes":
-            build(self.keys, "url", self.path, capacity=N, replace=True, key_kind=kind)
+        binary = self.keys.select(functions.col("url").cast("binary").alias("url"))
+        for rows, kind in (self.keys, None), (self.keys, "text"), (binary, "bytes"):
+            build(rows, "url", self.path, capacity=N, replace=True, key_kind=kind)
             self.assertEqual(read(self.path) == wanted, kind != "bytes", kind)
             bodies.add(read(self.path)[HEADER:])
         self.assertEqual(bodies, {wanted[HEADER:]})
-        for kind in "integers", 32:
+        # CAST(id AS BINARY) has 8 bytes, but big-endian
+        for column, kind in ("url", "integers"), ("url", "bytes"), ("url", 32), (functions.col("id").cast("binary"), "integers"):
             with self.assertRaisesRegex(Error, "BLOOMFILE_EKEYKIND"):
-                build(self.keys, "url", self.path, capacity=N, replace=True, key_kind=kind)
+                build(self.keys, column, self.path, capacity=N, replace=True, key_kind=kind)
         with self.assertRaisesRegex(Exception, "a key of [0-9]+ bytes does not fit key_kind fixed 3"):
             build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, capacity=N, replace=True, key_kind=3)
         build(self.keys.select(functions.upper("url").alias("u")), "u", self.path, capacity=N, replace=True, key_kind="lower")
@@ -168,8 +170,12 @@ class Build(SparkTest):
         for wrong in {"capacity": -1}, {"fpr": 1.5}, {"slices": 0}, {"label": "x" * 113}, {"key_kind": "words"}, {"key_kind": 0}:
             with self.assertRaises((Error, ValueError)):
                 build(self.keys, "url", self.path, **{"capacity": 9, **wrong})
-        with self.assertRaises(ValueError):
-            build(self.keys, "url", self.path, capacity=9, seed=-1)
+        for name, values in {"seed": (-1,), "capacity": (-1, 0, 1 << 64), "fpr": (0, 0.0, 1, float("nan"))}.items():
+            for value in values:
+                with self.assertRaisesRegex(ValueError, f"a {name.replace('fpr', 'rate')} is "):
+                    build(self.keys, "url", self.path, **{"capacity": 9, name: value})
+        with self.assertRaises(TypeError):
+            build(self.keys, "url", self.path, capacity=1000.7)
         with self.assertRaisesRegex(Exception, "nothing_like_it"):
             build(self.keys, "nothing_like_it", self.path, capacity=9)
         self.only()

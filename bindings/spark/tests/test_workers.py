@@ -93,6 +93,16 @@ class Workers(Folder):
         for value, cast in cases.items():
             with self.assertRaisesRegex(AnalysisException, "write " + cast.replace("(", r"\(").replace(")", r"\)")):
                 self.spark.range(1).select(asked(functions.expr(value))).schema
+        binary = self.keys.select(functions.col("id").cast("binary").alias("b"))
+        with self.assertRaisesRegex(AnalysisException, "write a cast, as in the build"):
+            binary.select(asked("b")).schema
+        for rows, key, kind in (binary, "b", "integers"), (self.keys, "url", "bytes"):
+            with self.assertRaisesRegex(Error, "another kind"):
+                build(rows, key, self.path, capacity=N, replace=True, key_kind=kind)
+        records = os.path.join(self.folder, "bytes.bloom")
+        build(binary, "b", records, capacity=N)
+        with self.assertRaisesRegex(AnalysisException, r"write CAST\(key AS BINARY\)"):
+            self.keys.select(maybe_contains(records)("url")).schema
         for value, cast in ("'a'", "BIGINT"), ("1.5D", "BIGINT"):
             with self.assertRaisesRegex(Exception, rf"write CAST\(key AS {cast}\)"):
                 self.spark.sql(f"SELECT in_ids({value})").collect()

@@ -10,6 +10,7 @@ other session, such as Spark Connect, Python workers do it; they need this packa
 """
 
 import itertools
+import operator
 
 from pyspark.sql import SparkSession
 
@@ -48,6 +49,10 @@ def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=Non
     """
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"a seed is 0 to 2^64 - 1, not {seed}")
+    if capacity is not None and not 1 <= (capacity := operator.index(capacity)) <= 1 << 60:
+        raise ValueError(f"a capacity is 1 to 2^60, or None to estimate it, not {capacity}")
+    if not 0 < fpr < 1:
+        raise ValueError(f"a rate is above 0 and below 1, not {fpr}")
     params = {"capacity": capacity, "fpr": float(fpr), "seed": seed, "label": label, "key_kind": key_kind}
     digests = hasattr(rows, "mapPartitions") and not hasattr(rows, "mapInArrow")
     if digests:

@@ -22,7 +22,7 @@ class _Function(Protocol):
     def damage(self) -> list[str]:
         """Returns the damage that lookups met. The answers were right: no key is lost. Build the file again."""
     def unregister(self) -> None:
-        """Removes the function's name. Columns made earlier go on working."""
+        """Removes the function's name. With the jar, columns made earlier fail when a query is analysed."""
 
 @overload
 def build(rows: DataFrame, key: Column | str, path: str | PathLike[str], capacity: int | None = None, fpr: float = 0.01, *,

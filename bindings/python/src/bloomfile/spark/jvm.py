@@ -67,7 +67,7 @@ class Function:
         return list(self._made.damage())
 
     def unregister(self):
-        """Removes the function's name. Columns made earlier go on working."""
+        """Removes the function's name. Columns made earlier fail when a query is analysed."""
         self._made.unregister()
 
     def __repr__(self):

@@ -26,6 +26,7 @@ _FITS = {
     "integers": {"text": "CAST(key AS BIGINT)"},
     "text": {"integers": "CAST(key AS STRING)"},
     "lower": {"integers": "CAST(key AS STRING)"},
+    "bytes": {"text": "CAST(key AS BINARY)"},
     "records": {"text": "CAST(key AS BINARY)"},
 }
 
@@ -49,7 +50,7 @@ def _family(kind):
 
 def accepted(kind):
     """The kinds of columns that a filter accepts, without binary columns for integers: their nulls need another type."""
-    return {"integers": ("integers",), "records": ("bytes",), None: ("text", "bytes", "integers")}.get(
+    return {"integers": ("integers",), "bytes": ("bytes",), "records": ("bytes",), None: ("text", "bytes", "integers")}.get(
         _family(kind), ("text", "bytes"))
 
 

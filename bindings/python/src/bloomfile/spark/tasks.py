@@ -94,7 +94,10 @@ def begin(path, replace):
     folder = f"{parent}/.{name}.{uuid.uuid4()}.building"
     left = _leftovers(parent, name, storage)
     if storage is None:
-        os.mkdir(folder)
+        try:
+            os.mkdir(folder)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"cannot make {path}: the folder {parent} is missing (create it)") from None
     return path, folder, left
 
 

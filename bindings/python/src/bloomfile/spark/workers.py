@@ -70,7 +70,7 @@ def build(rows, key, path, params, *, replace, slices, digests):
     spark = rows.sparkSession
     if slices is not None and not 1 <= slices <= _MOST_SLICES:
         raise ValueError(f"there are 1 to {_MOST_SLICES} slices, not {slices}")
-    column, params = _keys(rows, key, params, digests)
+    column, params = _keys(rows, key, path, params, digests)
     path, folder, leftovers = _once(spark, tasks.begin, path, replace)
     try:
         wanted = params["capacity"] or _estimate(column)
@@ -86,7 +86,7 @@ def build(rows, key, path, params, *, replace, slices, digests):
     return Report(path, made.keys, wanted, made.slices, leftovers)
 
 
-def _keys(rows, key, params, digests):
+def _keys(rows, key, path, params, digests):
     """The column of keys as binary or bigint, and parameters with the kind of keys, both checked."""
     column = rows[key] if isinstance(key, str) else key
     selected = rows.select(column.alias("key"))
@@ -98,8 +98,10 @@ def _keys(rows, key, params, digests):
     with _Errors():
         with Builder(**{**params, "capacity": params["capacity"] or 0}):
             pass
-        if kind in ("text", "integers"):
-            hash_typed([""] if kind == "text" else [0], 0, params["key_kind"])
+        if not digests and kind != "bytes":
+            hash_typed(["" if kind == "text" else 0], 0, params["key_kind"])
+    if not digests and (kind, params["key_kind"]) == ("bytes", "integers"):  # the order of 8 bytes may be the other one
+        raise Error(f"cannot make {path}: its keys are of another kind (filter: integers, key: bytes): write a column of integers")
     return selected.select(f.col("key").cast(stored)).where(f.col("key").isNotNull()), params
 
 

@@ -101,6 +101,9 @@ public final class FilterBuild {
      * @return this
      */
     public FilterBuild capacity(long keys) {
+        if (keys < 1 || keys > 1L << 60) {
+            throw new IllegalArgumentException("a capacity is 1 to 2^60, not " + keys);
+        }
         capacity = keys;
         return this;
     }
@@ -112,6 +115,9 @@ public final class FilterBuild {
      * @return this
      */
     public FilterBuild fpr(double rate) {
+        if (!(rate > 0 && rate < 1)) {
+            throw new IllegalArgumentException("a rate is above 0 and below 1, not " + rate);
+        }
         params.fpr(rate);
         return this;
     }

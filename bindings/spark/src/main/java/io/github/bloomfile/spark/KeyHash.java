@@ -26,7 +26,7 @@ interface KeyHash<K> extends Serializable {
         if (kind.equals("lower")) {
             return key -> Xxh3.hash(lower(key), 0, key.length, seed);
         }
-        int size = kind.equals("integers") ? 8 : kind.startsWith("fixed ") ? Integer.parseInt(kind.substring(6)) : -1;
+        int size = kind.startsWith("fixed ") ? Integer.parseInt(kind.substring(6)) : -1;
         return key -> {
             if (size >= 0 && key.length != size) {
                 throw new IllegalArgumentException("a key of " + key.length + " bytes does not fit key_kind " + kind);

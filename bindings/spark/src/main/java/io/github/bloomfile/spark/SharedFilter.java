@@ -93,7 +93,11 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     static String identify(SparkSession spark, String path) throws IOException {
         Storage here = new Storage(spark.sparkContext().hadoopConfiguration());
         Path source = new Path(path);
-        return HostFiles.sha256(here.of(source).open(source), OutputStream.nullOutputStream());
+        try {
+            return HostFiles.sha256(here.of(source).open(source), OutputStream.nullOutputStream());
+        } catch (IOException failed) {
+            throw new IOException("cannot open " + path + ": " + failed.getMessage(), failed);
+        }
     }
 
     /**
@@ -161,11 +165,15 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         synchronized (FILTERS) {
             Filter open = FILTERS.get(sha256);
             if (open == null) {
+                String copy = "";
                 try {
+                    java.nio.file.Path kept = HostFiles.keep(sha256, this);
+                    copy = "cannot open " + kept + ": ";
                     // Nobody but this user's processes reach that file, and they do not cut it.
-                    open = Filter.open(HostFiles.keep(sha256, this), Filter.Options.DEFAULT.uncut());
+                    open = Filter.open(kept, Filter.Options.DEFAULT.uncut());
                 } catch (IOException failed) {
-                    throw new UncheckedIOException("cannot query " + path + ": " + failed.getMessage(), failed);
+                    throw new UncheckedIOException("cannot query " + path + ": "
+                            + String.valueOf(failed.getMessage()).replace(copy, ""), failed);
                 }
                 FILTERS.put(sha256, open);
             }

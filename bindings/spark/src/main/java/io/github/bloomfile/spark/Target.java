@@ -82,8 +82,7 @@ final class Target {
             return;
         }
         if (!replace) {
-            throw new FileAlreadyExistsException("cannot make " + path + ": it exists (write to another file,"
-                    + " or allow replacing it)");
+            throw exists();
         }
         FileStatus old = files.getFileStatus(path);
         byte[] head = new byte[HEADER];
@@ -109,6 +108,11 @@ final class Target {
         int one = head.getInt(HEADER / 2 + STATE);
         int other = head.getInt(HEADER / 4 * 3 + STATE);
         return head.getInt(SIZE) == HEADER && one != SEALED && other != SEALED && (one | other) != 0;
+    }
+
+    private IOException exists() {
+        return new FileAlreadyExistsException("cannot make " + path + ": it exists (write to another file,"
+                + " or allow replacing it)");
     }
 
     /** Makes the folder for slices, with a name of its own. */
@@ -205,7 +209,11 @@ final class Target {
             if (replace) {
                 Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
             } else {
-                Files.createLink(to, from);
+                try {
+                    Files.createLink(to, from);
+                } catch (java.nio.file.FileAlreadyExistsException another) {
+                    throw exists();
+                }
             }
             sync(to.getParent());
             sync(to); // After an error XFS loses the name, and reports that when the file is synced, not when the folder is.

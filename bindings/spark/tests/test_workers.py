@@ -99,6 +99,8 @@ class Workers(Folder):
         for rows, key, kind in (binary, "b", "integers"), (self.keys, "url", "bytes"):
             with self.assertRaisesRegex(Error, "another kind"):
                 build(rows, key, self.path, capacity=N, replace=True, key_kind=kind)
+        with self.assertRaisesRegex(Exception, "write a cast, as in the build"):
+            binary.selectExpr("in_ids(b)").collect()
         records = os.path.join(self.folder, "bytes.bloom")
         build(binary, "b", records, capacity=N)
         with self.assertRaisesRegex(AnalysisException, r"write CAST\(key AS BINARY\)"):

@@ -265,10 +265,12 @@ def answers(keys, path, identity, kind, strict):
     """True, False or null for each key of a column of pandas. kind: of the filter's keys."""
     filter_ = opened(path, identity)
     try:
+        first = next((key for key in keys if not _is_null(key)), None)
+        if kind == "integers" and isinstance(first, (bytes, bytearray)):  # the order of 8 bytes may be the other one
+            raise TypeError("its keys are of another kind (filter: integers, key: bytes)")
         found = filter_.contains_many(_exact(keys))
     except TypeError as misfit:
-        first = type(next(key for key in keys if not _is_null(key))).__name__
-        type_name = _SQL.get(first.removesuffix("64").removesuffix("_"), "other")
+        type_name = _SQL.get(type(first).__name__.removesuffix("64").removesuffix("_"), "other")
         raise TypeError(f"{misfit}: write {remedy(type_name, kind)}") from misfit
     damage = filter_.status
     if damage is not None:

@@ -5,13 +5,14 @@ import glob
 import hashlib
 import os
 import re
+import subprocess
 import unittest
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions
 
 from bloomfile.spark import Error, build, maybe_contains, register
-from support import CASTS, HEADER, SparkTest, read, start, urls
+from support import CASTS, HEADER, TOOLS, SparkTest, read, start, urls
 
 N = 200_000
 
@@ -177,6 +178,10 @@ class Lookups(SparkTest):
     def test_file_that_is_not_a_filter_is_an_error(self):
         with self.assertRaisesRegex(Error, "nowhere.bloom"):
             maybe_contains(os.path.join(self.folder, "nowhere.bloom"))
+        live = os.path.join(self.folder, "live.bloom")
+        subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "-n", "9", live], check=True)
+        with self.assertRaisesRegex(Error, r"cannot query file:.*live.bloom: live, .* \(seal it first: bfseal FILE\)"):
+            maybe_contains(live)
         with open(self.path, "r+b") as file:
             file.seek(100)
             file.write(b"?")

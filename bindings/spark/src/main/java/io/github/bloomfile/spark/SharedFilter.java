@@ -173,7 +173,9 @@ final class SharedFilter implements Serializable, HostFiles.Source {
                     open = Filter.open(kept, Filter.Options.DEFAULT.uncut());
                 } catch (IOException failed) {
                     throw new UncheckedIOException("cannot query " + path + ": "
-                            + String.valueOf(failed.getMessage()).replace(copy, ""), failed);
+                            // The copy is sealed or refused: this package cannot query live filters.
+                            + String.valueOf(failed.getMessage()).replace(copy, "")
+                                    .replace("open it with Options.live(), or ", ""), failed);
                 }
                 FILTERS.put(sha256, open);
             }

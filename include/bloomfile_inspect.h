@@ -214,9 +214,11 @@ struct bloomfile_fault {
  * good before are checked again; other threads may continue to look up keys. Damage becomes the
  * sticky error, and lookups on damaged pages answer "maybe". The bytes between the layers of a
  * series mean nothing and are not checked. After BLOOMFILE_EBODY, which concerns no single page,
- * and after BLOOMFILE_ECHANGED, every lookup does. threads  to work with, at most 1024. 0 or 1: the
- * caller's alone. The result does not depend on their number. Any of them may get SIGBUS (see
- * bloomfile.h). fault    describes the first fault, or the error; may be NULL.
+ * and after BLOOMFILE_ECHANGED, every lookup does.
+ *
+ *   threads  to work with, at most 1024. 0 or 1: the caller's alone. The result does not depend on
+ *            their number. Any of them may get SIGBUS (see bloomfile.h).
+ *   fault    describes the first fault, or the error; may be NULL.
  *
  * Returns 0 or one of
  *   BLOOMFILE_EPAGE     a page is damaged

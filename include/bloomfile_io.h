@@ -107,8 +107,8 @@ static inline struct bloomfile_destination bloomfile_to_path(const char *path, u
 }
 
 /* An open file (written from its own offset), a pipe or a socket; it may be non-blocking. The call
- * does not sync a file to disk: call fsync() afterwards. Beyond
- * RLIMIT_FSIZE, write() raises SIGXFSZ. Errors:
+ * does not sync a file to disk: call fsync() afterwards. Beyond RLIMIT_FSIZE, write() raises
+ * SIGXFSZ. Errors:
  * EBADF if `fd` is not open; an errno of write() or of the temporary file. */
 static inline struct bloomfile_destination bloomfile_to_fd(int fd)
 {
@@ -237,7 +237,10 @@ typedef int bloomfile_stop(void *context);
  * call stop(context) in this thread: after every few MiB, before a filter gets its name, and if a
  * signal interrupts a wait for input. Opening, verifying, planning and syncing never call it. A
  * call that is ended returns the error of stop(context) and, as after any error, leaves nothing
- * behind. stop     NULL, the default: calls are not ended. context  for `stop`; the caller's. */
+ * behind.
+ *
+ *   stop     NULL, the default: calls are not ended.
+ *   context  for `stop`; the caller's. */
 BLOOMFILE_API void bloomfile_stop_with(bloomfile_stop *stop, void *context);
 
 #ifdef __cplusplus

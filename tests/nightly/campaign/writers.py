@@ -369,7 +369,7 @@ class Judge:
         absent, said = self.missing(keys, accept=False)
         if absent:
             self.fail(f"{len(absent)} keys of the source are lost, such as {absent[0]}")
-        if absent is None and not ended and re.search("died|rescued", said):
+        if absent is None and not ended and re.search("killed during a sync|rescued", said):
             self.count("unclean")
             absent, said = self.missing([], accept=True)
         return absent is not None or self.poisoned(said)
@@ -394,7 +394,7 @@ class Judge:
 
     def accept(self, status, said):
         """A process that was not killed may fail only because of another process, and its message says so."""
-        if status is None or status > 2 or status < 0 or not re.search("File exists|died|another process replaced it|replaced or removed while", said):
+        if status is None or status > 2 or status < 0 or not re.search("File exists|killed during a sync|another process replaced it|replaced or removed while", said):
             self.fail(f"a process ended with {status}: {said}")
         self.count("told")
 
@@ -435,7 +435,7 @@ class Judge:
                 self.fail(f"it exited with 0, and a reader says: {said}")
             if self.poisoned(said):
                 return None
-            if not (scenario.unclean and "died" in said):
+            if not (scenario.unclean and "killed during a sync" in said):
                 self.fail(f"a reader says: {said}")
             self.count("unclean")
             absent, said = self.missing(must, accept=True)

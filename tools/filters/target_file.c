@@ -36,13 +36,15 @@ bool target_has_keys(const char *path)
 {
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    struct bloomfile_measurement m = { .struct_size = sizeof m, .ones = 1 };
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
         return error != ENOENT && error != BLOOMFILE_EEMPTY;
     bloomfile_get_info(f, &info);
-    if (info.state == BLOOMFILE_STATE_LIVE && bloomfile_measure(f, &m) == 0)
-        info.ones = m.ones; /* the record lacks keys added since the last sync */
+    if (info.state == BLOOMFILE_STATE_LIVE) { /* the record lacks keys added since the last sync */
+        bloomfile_measure(f, &m);             /* an error leaves 1: it may have keys */
+        info.ones = m.ones;
+    }
     bloomfile_close(f);
     return info.keys > 0 || !message_is_empty(&info);
 }

@@ -105,14 +105,14 @@ static void rebuild(const struct store *store)
 
 /* Accepts an unclean filter: orders that a crash of the machine may have lost had not reached the
  * store (see writer_insert). But a sound filter may be an older copy, or belong to another store.
- * So all orders are added, which changes nothing if it has them. A filter that is missing or
- * refused is built again. */
+ * So all orders are added, which changes nothing if it has them. The sync lets readers open a
+ * filter that was unclean. A filter that is missing or refused is built again. */
 static bloomfile_filter *open_writable(const struct store *store)
 {
     bloomfile_filter *filter;
     if (bloomfile_open(&filter, FILTER, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN) !=
             0 ||
-        add_all_orders(filter, store) != 0) {
+        add_all_orders(filter, store) != 0 || bloomfile_sync(filter, NULL) != 0) {
         bloomfile_close(filter);
         rebuild(store);
         check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_OPEN_WRITE), "open", FILTER);

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTest, lines, main,
+from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTest, craft, lines, main,
                      needs, numbered, works)
 
 TOOLS["guard"], TOOLS["seen"] = os.environ["EXAMPLE_GUARD"], os.environ["EXAMPLE_SEEN"]
@@ -108,6 +108,12 @@ class Guard(ToolTest):
             self.write("guard.bloom", other)
             self.guard()
             self.orders()
+
+    def test_readers_open_a_filter_that_was_unclean(self):
+        self.guard()
+        self.write("guard.bloom", craft.edit(self.read("guard.bloom"), record={"boot_id": b"x" * 16}))
+        self.guard("-n", 1000, "-t", 1, "-w", 3, "-d", 0, ".")
+        self.orders()
 
     def start(self, *arguments):
         process = subprocess.Popen(self.command("guard", *arguments), cwd=self.folder,

@@ -140,24 +140,28 @@ class Writer:
         return self.events
 
 
-def outcomes(before, label, events, seen):
+def outcomes(before, plan_, events, seen):
     """The allowed states after these events, the first `seen` of which came before the loss."""
     allowed = [before]
+    marked = plan_.start == "accept"  # closing leaves the file unclean
     for i, (_, event, rest) in enumerate(events):
         if event == "failed":
             break
         keys = int(rest)
         unclean = [outcome._replace(state="unclean") for outcome in allowed]
         if event == "creating":
-            allowed = [*allowed, Outcome("unclean", label, 0)]
+            allowed = [*allowed, Outcome("unclean", plan_.label, 0)]
         elif event == "created":
-            allowed = [Outcome("unclean", label, 0)]
+            allowed = [Outcome("unclean", plan_.label, 0)]
         elif event == "opening":
             allowed = [*allowed, *unclean]
         elif event == "opened":
             allowed = unclean
         elif event == "synced":
             allowed = [unclean[0]._replace(keys=keys)]
+            marked = False
+        elif event in ("closing", "closed") and marked:
+            pass
         elif event in ("closing", "sealing"):
             end = "clean" if event == "closing" else "sealed"
             allowed = [*allowed, Outcome(end, allowed[0].label, keys)]

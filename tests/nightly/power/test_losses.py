@@ -78,7 +78,7 @@ class Losses:
         machine.stop()
         self.sectors = [sum(pair) for pair in zip(self.sectors, machine.sectors)]
         machine.sectors = 0, 0
-        allowed = life.outcomes(before, plan.label, events, seen)
+        allowed = life.outcomes(before, plan, events, seen)
         machine.start()
         sight = life.Sight(machine, allowed)
         left_over = life.left_over(machine, plan, events)

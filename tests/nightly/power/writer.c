@@ -29,6 +29,7 @@ struct writer {
     uint64_t bits, step;
     unsigned syncs, sessions;
     bool seals;
+    bool unclean; /* it was accepted as unclean, and not synced since */
     bloomfile_filter *filter;
     _Atomic uint64_t added;  /* keys below this one have been added */
     _Atomic uint64_t synced; /* and are on disk */
@@ -88,6 +89,7 @@ static void sync_once(struct writer *w)
     if (error != 0)
         fail("sync", error);
     say("synced", keys);
+    w->unclean = false;
     w->synced = keys;
 }
 
@@ -133,6 +135,7 @@ static void start(struct writer *w)
     if (error != 0)
         fail("start", error);
     say(creates ? "created" : "opened", w->added);
+    w->unclean = accepts != 0;
 }
 
 static void leave(struct writer *w)
@@ -170,7 +173,7 @@ int main(int argc, char **argv)
     session(&w);
     for (unsigned i = 1; i < w.sessions; i++) {
         leave(&w);
-        w.start = "open";
+        w.start = w.unclean ? "accept" : "open";
         start(&w);
         session(&w);
     }

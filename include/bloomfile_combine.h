@@ -39,7 +39,7 @@ extern "C" {
 struct bloomfile_fold_choice {
     uint64_t factor;      /* 1: unchanged */
     uint64_t bits;        /* m afterwards */
-    uint64_t image_size;  /* bytes of a file; an embedded image is smaller */
+    uint64_t image_size;  /* bytes in file form; an embedded image is smaller */
     uint64_t ones;        /* one bits, or counters above 0 */
     double fpr;           /* the real false-positive rate of those bits, as in bloomfile_measure */
     double fpr_more;      /* the expected rate after adding `more` keys */

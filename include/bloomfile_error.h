@@ -114,12 +114,12 @@ BLOOMFILE_API const char *bloomfile_strerror(int error);
 BLOOMFILE_API const char *bloomfile_errname(int error);
 
 /* Returns the kind of an error that a function here returned: enum bloomfile_error_kind. A value
- * outside their ranges, such as the error of a callback, is BLOOMFILE_KIND_SYSTEM. */
+ * outside the ranges above, such as a callback's error, is BLOOMFILE_KIND_SYSTEM. */
 BLOOMFILE_API int bloomfile_error_kind(int error);
 
 /* Returns the name of the parameter or struct member ("bits") that caused the last
- * BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE in this thread; "" before the first; "reserved" also
- * for `reserved2` and `more`. Static. */
+ * BLOOMFILE_ESTRUCTSIZE, _EFLAGS or _EVALUE in this thread; "" before the first. The members
+ * `reserved2` and `more` are "reserved" too. Static. */
 BLOOMFILE_API const char *bloomfile_invalid(void);
 
 #ifdef __cplusplus

@@ -102,7 +102,7 @@ struct bloomfile_info {
     double fpr;              /* the rate it was sized for; 0: not recorded */
     uint64_t sequence;       /* of the commit record in force */
     uint64_t keys;           /* n: distinct keys; live or once so: adds that were new. Live: may be
-                                0 although it has keys, if `writers` is not 0 */
+                                0 in a filter with keys while `writers` is not 0 */
     uint64_t ones;           /* bits that are one; counting: counters above 0 */
     uint64_t overflow;       /* counting: counters stuck at 15 */
     uint64_t bad_pages;      /* found on this handle so far */
@@ -114,8 +114,8 @@ struct bloomfile_info {
     uint8_t watermark[BLOOMFILE_WATERMARK_SIZE]; /* the caller's own: see bloomfile_sync() */
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint8_t reserved[3]; /* 0 */
-    uint32_t writers;    /* live files: handles open for writing, and those killed since a writer
-                            was last alone */
+    uint32_t writers;    /* live files: handles open for writing, plus those whose process was
+                            killed since a writer was last alone */
     uint32_t key_kind;   /* enum bloomfile_key_kind, or a number of a later version */
     uint32_t key_size;   /* BLOOMFILE_KEYS_FIXED: bytes of each key; else 0 in this version */
     /* A series; 0 for other filters. Sizes and counts are sums over its layers; `hashes` and
@@ -163,7 +163,7 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile_filter *f, struct bloomfile
  *   lower       text, bytes, lower; the caller replaces A to Z by a to z first
  *   integers    integers; fixed and bytes of 8 bytes
  *   fixed       fixed and bytes of its size
- *   bytes       fixed, bytes: as text, a key in hexadecimal would be another key
+ *   bytes       fixed, bytes; not text, because hexadecimal text is another key than its bytes
  *
  * Returns 0 or one of
  *   BLOOMFILE_EKEYKIND  the filter does not accept such keys
@@ -240,8 +240,8 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile_filter *f, unsigned threads,
  *
  * Returns 0 or the first fault's error. bloomfile_open_with() without expectations would return the
  * same error, except for BLOOMFILE_ELIVE, _EPOISONED and _EUNCLEAN (not faults of the bytes), and
- * for faults of later layers of a series. Returns
- * BLOOMFILE_ESTRUCTSIZE if no version has the struct_size of *info; nothing is filled then. */
+ * for faults of later layers of a series. Returns BLOOMFILE_ESTRUCTSIZE if no version has the
+ * struct_size of *info; nothing is filled then. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 

@@ -107,9 +107,8 @@ static inline struct bloomfile_destination bloomfile_to_path(const char *path, u
 }
 
 /* An open file (written from its own offset), a pipe or a socket; it may be non-blocking. The call
- * does not sync a file to disk: call fsync() afterwards. Beyond RLIMIT_FSIZE, write() raises
- * SIGXFSZ. Errors:
- * EBADF if `fd` is not open; an errno of write() or of the temporary file. */
+ * does not sync a file to disk: call fsync() afterwards. A write beyond RLIMIT_FSIZE raises
+ * SIGXFSZ. Errors: EBADF if `fd` is not open; an errno of write() or of the temporary file. */
 static inline struct bloomfile_destination bloomfile_to_fd(int fd)
 {
     struct bloomfile_destination to = BLOOMFILE_DESTINATION_INIT;
@@ -132,7 +131,7 @@ static inline struct bloomfile_destination bloomfile_to_memory(void)
  *           copies. Its contents are undefined after an error.
  *   size    of the buffer in bytes. If it is too small, the call writes nothing and returns ERANGE:
  *           `size` is the number of bytes needed, and `memory` is NULL. Pass NULL and 0 to
- *           determine the size only. It may be no multiple of 64: round it up for
+ *           determine the size only. It need not be a multiple of 64: round it up for
  *           aligned_alloc(). */
 static inline struct bloomfile_destination bloomfile_to_buffer(void *buffer, size_t size)
 {

@@ -21,9 +21,9 @@
  * reported a failed write to that writer alone. Readers that have the file open then get this error
  * from bloomfile_check() (or an errno, if the locks cannot be examined), and all their later
  * lookups answer "maybe". Any other death of a process needs no repair.
- * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE, the next sync or
- * finish clears the unclean state, for every process: add the lost keys before it. It reports
- * whether a write has failed. bloomfile_close() alone leaves the file unclean.
+ * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE too, add the lost
+ * keys, then sync or finish: this clears the unclean state for every process, and reports whether a
+ * write has failed. bloomfile_close() alone leaves the file unclean.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must
@@ -81,10 +81,10 @@
  * Counts. bloomfile_info (bloomfile_inspect.h) has keys, ones and overflow as of the last commits,
  * plus the adds of this handle since then. They are advisory while other writers are active. After
  * all writers have closed they are exact, and keys is the number of adds that were new.
- * keys_estimated is 1 after a writer was killed and the next has joined or the last closed; until
- * then `writers` counts the killed writer, and its adds are in no count: keys may be 0 although
- * keys are found. It can also become 1, with overflow too low, if
- * two writers of a counting filter raise the same counters and one closes before the other commits.
+ * After a writer was killed, `writers` still counts it, and no count includes its adds: keys may be
+ * 0 although lookups find keys. keys_estimated becomes 1 once a writer joins alone, or the last
+ * writer closes. It can also become 1, with overflow too low, if two writers of a counting filter
+ * raise the same counters and one closes before the other commits.
  * A series that forgets counts a key in two layers if a generation began during the add.
  *
  * Series. If bloomfile_params.series is set, a filter consists of layers. BLOOMFILE_SERIES_GROW:
@@ -329,7 +329,7 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
  *   flags  BLOOMFILE_TO_REPLACE, or 0.
  *
  * If bloomfile_check() returns BLOOMFILE_ECHANGED, memory has the bytes of another file: this call
- * returns the same error, and writes nothing. After any other error of it, pages that the kernel
+ * returns the same error, and writes nothing. If it returns any other error, pages that the kernel
  * dropped after a failed write have their old contents from disk. The new file is then
  * BLOOMFILE_EUNCLEAN: repeat the adds since the last good sync. If the loss is detected only during
  * this call, the call returns an error: call it again.

@@ -51,8 +51,8 @@ func NewBloomFilter(p Params) (*BloomFilter, error) {
 	return nil, fmt.Errorf("bloomfile: %w", err)
 }
 
-// NewWithEstimates returns a filter for n keys and a false-positive rate; 0 is 0.01. It panics if there is no such filter, or
-// if memory for it is lacking; NewBloomFilter returns an error.
+// NewWithEstimates returns a filter for n keys and a false-positive rate; a rate of 0 means 0.01. It panics if there is no such
+// filter, or not enough memory for it; NewBloomFilter returns an error instead.
 func NewWithEstimates(n uint, rate float64) *BloomFilter {
 	if n == 0 {
 		n = 1
@@ -60,8 +60,8 @@ func NewWithEstimates(n uint, rate float64) *BloomFilter {
 	return must(NewBloomFilter(Params{Capacity: uint64(n), Rate: rate}))
 }
 
-// New returns a filter of at least m bits, and k positions per key. More than 64 positions count as 64. It panics if memory
-// for it is lacking.
+// New returns a filter of at least m bits, and k positions per key. More than 64 positions count as 64. It panics if there is
+// not enough memory for it.
 func New(m, k uint) *BloomFilter {
 	if m == 0 {
 		m = 1
@@ -299,8 +299,8 @@ func (f *BloomFilter) Equal(g *BloomFilter) bool {
 	return alike(&f.header, &g.header) && bytes.Equal(f.body, g.body)
 }
 
-// Merge adds the keys of g, which must have the same layout, form, bits, K and seed. If only one of the two has keys of a known
-// kind, the kind of the result is unknown.
+// Merge adds the keys of g, which must have the same layout, form, bits, K and seed. If only one of the two has keys of a
+// known kind, the kind of the result is unknown.
 func (f *BloomFilter) Merge(g *BloomFilter) error {
 	err := compareShapes([]*layer{{header: f.header}, {header: g.header}})
 	switch {

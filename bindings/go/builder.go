@@ -10,8 +10,8 @@ import (
 )
 
 // A Builder builds a filter from a list of keys, in any layout. It keeps 8 bytes per key: the number of different keys is
-// exact, and the filter can be sized for it. It records only Params.KeyKind as the kind of the keys, whichever methods add
-// them. With the same parameters, and TextKeys for lines, bfcreate makes the same bytes.
+// exact, and the filter can be sized for it. The recorded kind of the keys is Params.KeyKind, whichever methods add them. With
+// the same parameters, and TextKeys for lines, bfcreate makes the same bytes.
 //
 // A Builder must not be used by several goroutines at the same time.
 type Builder struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Digest returns the digest of a key under a seed: XXH3 with 64 bits. It does not know the kind of a filter's keys; for
-// lookups, Filter.Digest does.
+// Digest returns the digest of a key under a seed: XXH3 with 64 bits. It ignores the kind of a filter's keys; for
+// lookups use Filter.Digest, which does not.
 func Digest(key []byte, seed uint64) uint64 { return xxh3.HashSeed(key, seed) }
 
 func digestString(key string, seed uint64) uint64 { return xxh3.HashStringSeed(key, seed) }

@@ -128,7 +128,7 @@ func (c *contents) name(hash *hashName) error {
 	return nil
 }
 
-// Close closes the filter. Later lookups return true, and Err returns ErrClosed, or ErrPage, ErrBody or ErrChanged if that was
+// Close closes the filter. Later lookups return true. Err then returns ErrClosed, or ErrPage, ErrBody or ErrChanged if one was
 // found before. Other goroutines may be in a lookup: the file stays mapped until they finish and the garbage collector
 // runs. Every 1000th Close of a mapped file runs the garbage collector.
 func (f *Filter) Close() error {
@@ -138,8 +138,8 @@ func (f *Filter) Close() error {
 	return nil
 }
 
-// closedMaps counts mapped filters that were closed. Mappings do not make the garbage collector run, and a process cannot
-// have more than 65,530 on Linux.
+// closedMaps counts mapped filters that were closed. Mappings do not trigger the garbage collector, and on Linux a process
+// cannot have more than 65,530.
 var closedMaps uint32
 
 func (f *Filter) open() (*contents, error) {

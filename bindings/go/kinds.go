@@ -36,7 +36,7 @@ const (
 	LowerKeys   KeyKind = 2 // strings in which A to Z were replaced by a to z
 	IntegerKeys KeyKind = 3 // 64-bit integers, as TestUint64 and TestInt64 take them
 	fixedKeys   KeyKind = 4
-	BytesKeys   KeyKind = 5 // byte strings; strings do not fit
+	BytesKeys   KeyKind = 5 // byte strings; text does not fit
 )
 
 // Fixed is the kind of keys of size bytes, 1 to 2^24 - 1. Params with another size are refused.

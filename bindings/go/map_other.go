@@ -21,7 +21,7 @@ func mapFile(*os.File, int64) (*mapping, error) { return nil, errNoMaps }
 
 func (m *mapping) faulted(interface{}) bool { return false }
 
-func statusTime(os.FileInfo) int { return 0 } // only mapped files are looked at again
+func statusTime(os.FileInfo) int { return 0 } // only mapped files are checked again
 
 func canAllocate(uint64) bool { return true }
 

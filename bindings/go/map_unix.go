@@ -32,7 +32,7 @@ func mapFile(f *os.File, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// canAllocate reports whether the system would grant memory of that size. The Go runtime ends the program if it does not.
+// canAllocate reports whether the system would grant that much memory. If it does not, the Go runtime ends the program.
 func canAllocate(size uint64) bool {
 	const small, slack = 64 << 20, 16 << 20
 	if size < small {

@@ -28,8 +28,8 @@ type Params struct {
 	Slice, Slices int
 
 	// OverCapacity makes Finish accept any number of keys. Without it, Finish returns ErrFull if the expected rate is over
-	// twice the target: Rate, or if that is 0 the rate at Capacity. With Bits alone, it returns ErrFull over 50%. A BloomFilter
-	// always accepts more keys.
+	// twice the target: Rate, or if that is 0 the rate at Capacity. If only Bits is set, it returns ErrFull over 50%. A
+	// BloomFilter always accepts more keys.
 	OverCapacity bool
 }
 

@@ -154,8 +154,8 @@ func (s *sizer) least(n uint64, target float64) uint64 {
 	return high
 }
 
-// full reports whether the rate to expect of n keys is over twice the target, or over a half if neither a rate nor a capacity
-// was planned. The share of a slice is chance, so it has a margin.
+// full reports whether the expected rate of n keys is over twice the target, or over a half if neither a rate nor a capacity
+// was planned. How many keys a slice gets is chance, so slices have a margin.
 func (h *header) full(n uint64, planned bool) bool {
 	if n == 0 {
 		return false

@@ -48,7 +48,7 @@ func TestDigestOfLowerKeysIgnoresCase(t *testing.T) {
 	}
 }
 
-// overwritten returns a filter into whose file another program wrote, and then moved its time.
+// overwritten returns a filter whose file another program wrote to. The program then moved the file's time by `later`.
 func overwritten(t *testing.T, later time.Duration) *Filter {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.bloom")
@@ -57,7 +57,7 @@ func overwritten(t *testing.T, later time.Duration) *Filter {
 	}
 	f := mustOpen(t, path)
 	for i := uint64(0); i < 1000; i++ {
-		f.TestUint64(i) // pages are found right
+		f.TestUint64(i) // marks the pages as good
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -49,7 +49,7 @@ func readImage(r io.Reader, anyHash bool) ([]byte, error) {
 	return fetch(b, r, h.wholeSize())
 }
 
-// fetch reads on until b has size bytes. It allocates as they come.
+// fetch reads until b has size bytes. It allocates memory as the bytes arrive.
 func fetch(b []byte, r io.Reader, size uint64) ([]byte, error) {
 	for have := uint64(len(b)); have < size; have = uint64(len(b)) {
 		next := 2*have + pageSize

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needs skips the test if a file of the conformance suite is needed, and there is no suite: in the published module.
+// needs skips a test that needs a file of the conformance suite, if there is no suite, as in the published module.
 func needs(t testing.TB, path string) {
 	t.Helper()
 	if _, err := os.Stat(golden); err != nil && strings.HasPrefix(path, tree) {

@@ -64,8 +64,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old file,
 // and its owner and group where the system allows it. If it does not allow the group, the group has the rights of other
 // users. Access control lists are lost. If the old file is a live filter that programs have open for writing, WriteFile
-// returns ErrLive. It replaces other live filters, and leaves the other files of a series. Of two programs that read,
-// change and write one file, the last wins: use a single writer.
+// returns ErrLive. It replaces other live filters, and leaves the other files of a series. If two programs read, change
+// and write one file, the last wins: use a single writer.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
 	if err != nil {

@@ -99,7 +99,7 @@ export interface Examination {
   error: BloomfileError | null;
   /** The actual rate of all layers together. */
   rate: number;
-  /** Whether the filter keeps its target rate, in the words of bfinspect. Next to a limit the two may differ. */
+  /** Whether the filter keeps its target rate, in the words of bfinspect. Close to a limit the two may differ. */
   verdict: "healthy" | "damaged" | "empty" | "over capacity" | "too many keys" | "rate above target";
   layers: LayerExamination[];
 }

@@ -383,8 +383,8 @@ const isBytes = (value) => value instanceof Uint8Array || (ArrayBuffer.isView(va
 const NOT_A_KEY = "a key is a string, a Uint8Array, an integer or a bigint (wrap an ArrayBuffer: new Uint8Array(buffer))";
 
 /**
- * Converts each key of a list. A string or bytes are one key: their characters or numbers would be looked up. Array.from
- * takes anything else that is not iterable for an empty list.
+ * Converts each key of a list. Refuses a string or bytes: their characters or numbers would be looked up as keys. Refuses
+ * values that are not iterable: Array.from would make an empty list of them.
  */
 function mapKeys(keys, convert) {
   const one = /^(String|Uint8Array|Uint8ClampedArray)$/.test(typeOf(keys));
@@ -1261,7 +1261,7 @@ class HttpSource {
     });
     const answer = async () => {
       const headers = { ...this.headers, ...conditions, Range };
-      // A browser's cache may keep pages of a file that was replaced since, even after the URL is opened again.
+      // A browser's cache may have pages of an old file that was replaced, even after the URL is opened again.
       const request = { headers, signal: abort.signal, cache: "no-store" };
       return this.#part(await this.fetcher(this.url, request), offset, length);
     };
@@ -1483,7 +1483,7 @@ function bytesOf(data) {
   throw new TypeError("open needs the bytes of a filter: an ArrayBuffer or a Uint8Array");
 }
 
-/** The bytes to look up. A buffer that shrinks and grows again has lost its bytes, and nothing would show it. */
+/** The bytes to look up. Refuses a resizable buffer: it could shrink, lose bytes and grow again unnoticed. */
 function fixedBytesOf(data) {
   const bytes = bytesOf(data);
   if (bytes.buffer.resizable) throw new TypeError("a resizable ArrayBuffer can lose its bytes: open a copy, such as its slice(0)");

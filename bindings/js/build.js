@@ -357,7 +357,7 @@ function combine(into, body, layout, intersect) {
   for (let i = 0; i < into.length; i++) into[i] = intersect ? into[i] & body[i] : into[i] | body[i];
 }
 
-/** The fill that keys common to all bodies explain; chance sets the rest of the one bits of their intersection. */
+/** The fill that common keys account for. The other one bits of the intersection are there by chance. */
 function commonFill(fills, both) {
   let low = 0, high = both;
   if (both >= 1) return 1;

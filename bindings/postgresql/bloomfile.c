@@ -114,8 +114,8 @@ static void text_key(struct sql_key *key, Datum value)
     key->size = key->data == bytes ? (size_t)size : strlen(key->data);
 }
 
-/* Returns the open file of a name, in UTF-8. It looks at the path once for each message of the
- * client and each transaction in it, so all rows of a statement get the same file. */
+/* Returns the open file of a name, in UTF-8. It checks the path once for each message of the client
+ * and each transaction in it, so all rows of a statement get the same file. */
 static const struct sql_filter *filter_of_name(Datum value)
 {
     char path[MAXPGPATH];
@@ -286,7 +286,7 @@ static Datum info(const struct sql_filter *f)
 FUNCTION(bloom_info, info(filter_of_image(fcinfo)))
 FUNCTION(bloom_file_info, info(filter_of_name(PG_GETARG_DATUM(0))))
 
-/* Takes the place of bloom_contains() and bloom_build() for keys of type character, which the
+/* Stands in for bloom_contains() and bloom_build() if keys have the type character, which the
  * implicit cast to text would change. */
 static Datum refuse_character(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Finds out whether there are stable functions of AVX-512, which came with Rust 1.89, and the
-//! conformance suite, which the published crate leaves out.
+//! Detects stable AVX-512 functions (from Rust 1.89 on), and the conformance suite, which the
+//! published crate leaves out.
 
 use std::process::Command;
 

@@ -98,7 +98,7 @@ static inline bool sql_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Describes an error. ELOOP is a link that SQL_OPEN_FLAGS refuse. */
+/* Describes an error. ELOOP is a symbolic link, which SQL_OPEN_FLAGS refuse. */
 static inline const char *sql_strerror(int error)
 {
     if (error == ELOOP)

@@ -173,8 +173,8 @@ static struct shared *file_of_name(sqlite3_context *context, sqlite3_value *valu
     return error == 0 ? file : NULL;
 }
 
-/* bloom_file(name). Each call with a constant name looks for it once in each run of the statement,
- * so all rows of the call get the same file. */
+/* bloom_file(name). A call with a constant name looks up the path once in each run of a statement,
+ * so all its rows get the same file. */
 static void bloom_file(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;

@@ -183,7 +183,7 @@ int combine_compatible(const struct header *x, const struct header *y)
 /* Fills a boot_id that equals no real boot_id, and so marks the file as unclean. */
 #define NO_BOOT 0xFF
 
-/* doubtful: the kernel may have dropped dirty pages, so only a changed file is an error. */
+/* doubtful: the kernel may have dropped dirty pages, so only BLOOMFILE_ECHANGED is an error. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
     uint8_t *stretch = malloc(SOURCE_STRETCH);

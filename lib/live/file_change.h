@@ -35,8 +35,8 @@ bool changed_is_stale(const bloomfile_filter *f);
 /* Returns the error of bloomfile_check(): the reason why the body cannot be trusted, or 0. */
 int changed_or_damaged(const bloomfile_filter *f);
 
-/* Returns whether the file was overwritten, or bytes are missing at its end, whose reading would
- * raise SIGBUS. Then distrusts it. */
+/* Returns whether the file was overwritten, or is too short, so that reading its end would raise
+ * SIGBUS. If so, all later lookups answer "maybe". */
 bool changed_now(const bloomfile_filter *f);
 
 /* Returns BLOOMFILE_ECHANGED if changed_now() is true or an earlier call found a change, else 0. */

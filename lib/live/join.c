@@ -160,8 +160,8 @@ static int enlist(const bloomfile_filter *f)
     bool counts_lost = !clean && !others && next.writers > 0;
     if (unclean || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
-    /* join 7: the file is in use. An unclean file gets the mark of a sync that was abandoned. So it
-     * is unclean, also if this writer is killed, until a sync has saved the keys added again. */
+    /* join 7: the file is in use. An unclean file gets the mark of an abandoned sync. So it stays
+     * unclean, even if this writer is killed, until a sync has saved the keys added again. */
     memcpy(next.boot_id, boot, BOOT_ID_SIZE);
     next.writers = others ? next.writers + 1 : 1;
     next.flags = unclean ? next.flags | RECORD_SYNC_BEGUN : next.flags & ~RECORD_SYNC_BEGUN;

@@ -30,7 +30,7 @@ struct session {
     atomic_bool joined;    /* the process has joined the writers */
     atomic_bool has_room;  /* the last count left room for keys */
     bool alone;            /* only one thread at a time counts; it owns the first shard */
-    bool unclean;          /* it joined an unclean image, and has not synced it since */
+    bool unclean;          /* it joined an unclean file, and has not synced it since */
     bool turn;             /* protocol_lock_turn() holds LOCK_WRITERS exclusively */
     bool fast;             /* the last stretch did not wait for a disk (adding.h) */
     size_t stretch;        /* digests in the current stretch of adds; 0: no stretch */

@@ -32,7 +32,7 @@ struct work {
     uint64_t read, done; /* keys read; keys that were new, or removed */
     uint64_t taken;      /* number of keys read that the filter accepted: always the first ones */
     bool all_read;       /* the whole input was read */
-    bool unclean;        /* it was unclean, and remains so until all keys were read and synced */
+    bool unclean;        /* the file was unclean, and stays so until all keys are read and synced */
     uint64_t sync_every; /* keys between two syncs; 0: sync at the end only */
     uint64_t unsynced;   /* keys since the last sync */
     struct overfull overfull;

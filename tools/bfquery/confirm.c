@@ -77,7 +77,7 @@ static void count_known(const struct confirm *c, const struct bloomfile_key *key
         c->known[i] += bloomfile_contains_many(c->filters->list[i].f, keys, n, NULL);
 }
 
-/* The least number of keys of the filter that its list has. An estimate may be too high. */
+/* The least number of the filter's keys that the right list has. An estimate may be too high. */
 static uint64_t least_keys(const struct bloomfile_info *info)
 {
     const uint64_t doubt = info->keys / 4 + 16;

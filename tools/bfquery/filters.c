@@ -144,9 +144,9 @@ static void queue(const struct filters_one *one, struct parents *p, size_t i, co
         ask_queued(one, p, hits);
 }
 
-/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com", and for "example.com."
- * also that name with its dot, which bfcreate -i keeps. Skips parents longer than a domain name can
- * be: a line of dots would take too long. */
+/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com". For "example.com.", also
+ * looks up the name with its dot, which bfcreate -i keeps. Skips parents longer than a domain name
+ * can be: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {

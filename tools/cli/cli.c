@@ -31,7 +31,7 @@ void (*cli_before_failing)(void);
 
 static int shown_columns; /* width of the progress line now on the terminal */
 
-/* Whether the output goes to a file that begins as a filter or a patch. */
+/* Whether a descriptor is a regular file that begins like a filter or a patch. */
 static bool is_ours(int output)
 {
     char path[32], start[4];

@@ -13,7 +13,7 @@ struct side_file {
     const char *what;    /* for messages: "repeated lines" */
     int fd;              /* -1: not open */
     bool begun;          /* the old contents were removed */
-    const char *written; /* an output that is complete, for messages; NULL: none */
+    const char *written; /* for messages: an output that is already complete; or NULL */
 };
 
 /* Whether the path names a regular file that begins as a filter does. */

@@ -26,7 +26,7 @@ enum fault_kind {
     FAULT_HEX,
     FAULT_INTEGER,
     FAULT_DOMAIN,
-    FAULT_DOT /* a domain name and a dot */
+    FAULT_DOT /* a domain name that ends with a dot */
 };
 
 /* `number` of FAULT_NO_VALUE: the kind of value at the path. */

@@ -26,7 +26,7 @@ static const struct signature {
     size_t size;
     const char *what;   /* "it is ..." */
     const char *remedy; /* for a list of keys; compressed: the command that unpacks it to a pipe */
-    const char *from;   /* compressed: stands before the name of the file; else NULL */
+    const char *from;   /* compressed: goes before the file's name in the command; else NULL */
     bool is_unpacked_by_z;
 } signatures[] = {
     { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "< ", true },
@@ -95,7 +95,7 @@ static const struct signature *find(const struct signature *list, size_t count,
     return NULL;
 }
 
-/* Whether a frame that decompressors skip comes first, as pzstd writes, and then zstd data. */
+/* Whether the bytes are a skippable frame, as pzstd writes first, followed by zstd data. */
 static bool begins_with_skipped(const uint8_t *bytes, size_t size)
 {
     enum {

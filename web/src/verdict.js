@@ -22,7 +22,7 @@ const FOREIGN = ["EMAGIC", "EVERSION", "EFEATURE", "ELAYOUT", "EHASH", "ELIVE"].
 
 const SATURATED = 0.99; // a fill above it does not show the number of keys
 
-/** Without a full stop at its end, as a browser's messages have. */
+/** The message of an error. Browsers end theirs with a full stop, which is removed. */
 export const reason = ({ message }) => message.replace(/\.$/, "");
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
@@ -55,7 +55,7 @@ export function likelyKeys(info, measured) {
   return (info.nEstimated || info.provenance.includes("intersection")) && measured.keysEstimate !== null ? Math.round(measured.keysEstimate) : info.n;
 }
 
-/** The relative standard deviation of the actual rate. That of a series is at most that of the layer that varies most. */
+/** The relative standard deviation of the actual rate. A series varies at most as much as the layer that varies most. */
 function spread(info, { solution, rate: actual }) {
   if (info.series) return Math.max(...info.layers.map((layer) => spread(layer, {})));
   if (solution) { // of a page's keys and groups: its rate is 2^-columns

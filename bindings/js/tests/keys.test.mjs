@@ -61,7 +61,7 @@ test("a digest of over 64 bits and a key in place of a list are errors", async (
   }
   assert.equal(filter.hasDigest(-1n), filter.hasDigest((1n << 64n) - 1n));
   assert.throws(() => filter.hasDigest(1), TypeError);
-  const foreign = (code) => runInNewContext(code); // of another realm, as a frame is
+  const foreign = (code) => runInNewContext(code); // of another realm, such as a frame
   const single = ["ab", new String("ab"), bytes(2), Buffer.from("ab"), foreign("new Uint8Array(2)"), foreign("new String('ab')")];
   async function* rows() {
     yield "a";

@@ -339,7 +339,7 @@ class Ending(Case):
         f.close()
 
     def test_unclean_file_is_clean_only_after_a_sync_or_close(self):
-        """The boot_id of both records is another, as after a loss of power."""
+        """Gives both records another boot_id, as after a power failure."""
         path = self.folder / "live.bloom"
         f = self.live()
         data = bytearray(path.read_bytes())

@@ -17,11 +17,11 @@ const LINE: usize = 64;
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
 
-/// Types of which bytes of zeros are a value.
+/// A type for which all-zero bytes are a valid value.
 ///
 /// # Safety
 ///
-/// They are, and the size of the type is not 0.
+/// All-zero bytes must be a valid value of the type, and its size must not be 0.
 pub(crate) unsafe trait Zero {}
 
 // SAFETY: integers and arrays of them.
@@ -31,8 +31,8 @@ unsafe impl Zero for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Zero for AtomicUsize {}
 
-/// Allocates `count` zeros. Systems clear much memory only when it is used, so this takes little
-/// time for every count.
+/// Allocates `count` zeros. The system clears a large allocation only as it is used, so this is
+/// fast for any count.
 pub(crate) fn zeros<T: Zero>(count: usize) -> Result<Box<[T]>> {
     let layout = Layout::array::<T>(count).map_err(|_| Error::Memory)?;
     if count == 0 {
@@ -43,18 +43,18 @@ pub(crate) fn zeros<T: Zero>(count: usize) -> Result<Box<[T]>> {
     if start.is_null() {
         return Err(Error::Memory);
     }
-    // SAFETY: the memory is for so many values of this type, and they are zeros.
+    // SAFETY: the memory has room for `count` values of this type, and all its bytes are zero.
     Ok(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(start, count)) })
 }
 
-/// Reserves memory for more elements, which a push would abort without.
+/// Reserves memory for more elements. Without memory a push would abort the process.
 #[cfg(feature = "std")]
 pub(crate) fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<()> {
     vector.try_reserve(more).map_err(|_| Error::Memory)
 }
 
 pub(crate) struct Aligned {
-    /// Not a box, because moving that would invalidate pointers into it.
+    /// Not a box, because moving a box would invalidate pointers into it.
     lines: Vec<Line>,
     size: usize,
 }

@@ -18,8 +18,8 @@ use std::vec::Vec;
 /// Collects keys and makes a sealed filter of them.
 ///
 /// The bytes of the filter follow from the set of the keys: their order does not matter, and a key
-/// that is added twice counts once. The builder keeps 8 bytes for each key that it was given, and
-/// up to three times as many while they grow in number. [`Builder::build`] adds the filter to that.
+/// that is added twice counts once. The builder keeps 8 bytes for each added key, and up to 24
+/// while it makes room for more. [`Builder::build`] also needs memory for the filter.
 ///
 /// Without other wishes the filter has the blocked layout and as many bits as the keys need for
 /// a false-positive rate of 1%.
@@ -207,9 +207,9 @@ impl Builder {
 
     /// Adds a byte string, in lower case if the kind of keys is [`KeyKind::Lower`].
     ///
-    /// If it does not fit the kind, such as 5 bytes among integers, [`Builder::build`] returns
-    /// [`Error::KeyKind`]. If an application hashes the keys, that returns [`Error::Hash`]: use
-    /// [`Builder::add_digest`].
+    /// If the string does not fit the kind, such as 5 bytes among integers, [`Builder::build`]
+    /// returns [`Error::KeyKind`]. If an application hashes the keys, it returns [`Error::Hash`]:
+    /// use [`Builder::add_digest`].
     pub fn add(&mut self, key: &[u8]) {
         match self.kind(KeyKind::Unknown).fits_bytes(key.len()) {
             // `build` returns the error.
@@ -219,7 +219,7 @@ impl Builder {
         }
     }
 
-    /// The kind of the keys, which a first key of the kind `first` decides.
+    /// The kind of the keys. If it is not decided yet, it becomes `first`.
     fn kind(&mut self, first: KeyKind) -> KeyKind {
         *self.key_kind.get_or_insert(first)
     }
@@ -263,8 +263,8 @@ impl Builder {
     /// # Errors
     ///
     /// [`Error::KeyKind`] or [`Error::Feature`] if the filter's keys are of another kind,
-    /// [`Error::Hash`] if an application hashes them, [`Error::Memory`]. [`Builder::build`] returns
-    /// the latter two too.
+    /// [`Error::Hash`] if an application hashes them, [`Error::Memory`]. [`Builder::build`] also
+    /// returns the last two.
     pub fn add_text(&mut self, key: &str) -> Result<()> {
         self.kind(KeyKind::Text).fits_text()?;
         self.add_key(key.as_bytes())

@@ -151,9 +151,10 @@ impl<'a> Filter<'a> {
     /// Returns whether a byte string may be in the set. `false` is certain.
     ///
     /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z. A key that
-    /// does not fit the kind, such as 5 bytes in a filter of integers, is `true`, and
+    /// does not fit the kind, such as 5 bytes in a filter of integers, gets `true`, and
     /// [`Filter::error`] reports [`Error::KeyKind`], or [`Error::Feature`] if the kind is newer.
-    /// Bytes fit text: if your key is text, [`Filter::contains_text`] checks more.
+    /// Byte strings fit a filter of text. If your key is text, [`Filter::contains_text`] is
+    /// stricter.
     ///
     /// If the keys are hashed by an application, the answer is `true`, and [`Filter::error`]
     /// reports [`Error::Hash`]: use [`Filter::contains_digest`].
@@ -166,7 +167,7 @@ impl<'a> Filter<'a> {
         self.typed_digest(key).is_none_or(|digest| self.contains_digest(digest))
     }
 
-    /// The digest of a byte string. If the string does not fit, this reports why.
+    /// The digest of a byte string. If the string does not fit the kind, reports the error.
     #[inline(never)]
     fn typed_digest(&self, key: &[u8]) -> Option<u64> {
         let info = self.info();
@@ -224,8 +225,8 @@ impl<'a> Filter<'a> {
     ///
     /// In a filter of the kind [`KeyKind::Lower`] the letters A to Z count as a to z.
     ///
-    /// This is one exact lookup. Only the tool `bfquery --domains` looks up the parents of a domain
-    /// too.
+    /// This looks up only the text itself. The tool `bfquery --domains` also looks up the parents
+    /// of a domain.
     ///
     /// # Errors
     ///
@@ -329,12 +330,12 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Checks every byte of the body, in a series of every layer. The header was checked when the
-    /// filter was opened. The bytes between layers mean nothing, and are not checked.
+    /// Checks every byte of the body; in a series, of every layer. The header was checked when the
+    /// filter was opened. The bytes between layers mean nothing and are not checked.
     ///
     /// # Errors
     ///
-    /// [`Error::Page`] if a page is damaged, the lowest of them: they answer *maybe*, other pages
+    /// [`Error::Page`] with the lowest damaged page: damaged pages answer *maybe*, other pages
     /// answer as before.
     /// [`Error::Body`] if a body contradicts its header: all its answers are *maybe*.
     /// [`Error::Changed`] if a page that was right is now wrong, as in a mapped file that was

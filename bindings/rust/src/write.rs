@@ -143,7 +143,8 @@ fn create_temporary(path: &Path, old: Option<&Metadata>) -> Result<(File, PathBu
     }
 }
 
-/// A random name of the C library, which reserves numbers below 8: it locks and removes those files.
+/// A random temporary name in the form of the C library, which locks and removes files with numbers
+/// below 8.
 fn temporary_name() -> String {
     // Two states of one process differ.
     let number = RandomState::new().build_hasher().finish();

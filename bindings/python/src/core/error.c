@@ -71,7 +71,7 @@ void error_set_done(size_t done)
     PyErr_NormalizeException(&type, &value, &traceback);
     PyObject *number = PyLong_FromSize_t(done);
     if (number == NULL || PyObject_SetAttrString(value, "done", number) != 0)
-        PyErr_Clear(); /* an exception of the caller's may have no attributes */
+        PyErr_Clear(); /* the caller's own exception may not have attributes */
     Py_XDECREF(number);
     PyErr_Restore(type, value, traceback);
 }

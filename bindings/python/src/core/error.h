@@ -19,7 +19,7 @@ PyObject *error_raise(struct state *state, int error, PyObject *path);
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
                             const struct bloomfile_fault *fault);
 
-/* Sets the attribute `done` of the exception that is set: the number of keys that were added. */
+/* Sets the attribute `done` of the current exception: the number of keys that were added. */
 void error_set_done(size_t done);
 
 /* Like error_raise(), for a key that is refused. Takes ownership of `asked`; if that is NULL, an

@@ -626,7 +626,7 @@ static PyObject *enter(struct filter *self, PyObject *unused)
     return turn_ready(&self->turn) != NULL ? Py_NewRef((PyObject *)self) : NULL;
 }
 
-/* After an exception, a file that was unclean remains so: the lost keys may not have been added
+/* After an exception, a file that was unclean stays unclean: the lost keys may not have been added
  * again. */
 static PyObject *leave(struct filter *self, PyObject *args)
 {

@@ -201,7 +201,7 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
                : NULL;
 }
 
-/* Whatever exception a batch raises, its attribute `done` is the number of keys that were added. */
+/* If a batch raises any exception, its attribute `done` is the number of keys that were added. */
 static PyObject *add_batch(struct filter *self, PyObject *args, PyObject *keywords,
                            PyObject *(*batch)(const struct taker *, PyObject *, PyObject *))
 {

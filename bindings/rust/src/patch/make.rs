@@ -17,7 +17,7 @@ use std::vec::Vec;
 
 const WORDS_OF_PAGE: usize = PAGE / 8;
 const WORDS_OF_BLOCK: usize = 8;
-/// More bytes than the numbers of a part take, its checksum and the number after it.
+/// An upper bound on the bytes of a part's numbers, its checksum and the number after it.
 const MOST_NUMBERS: usize = 256;
 
 /// Makes the patch that turns one sealed filter or series into another.

@@ -266,7 +266,7 @@ def answers(keys, path, identity, kind, strict):
     filter_ = opened(path, identity)
     try:
         first = next((key for key in keys if not _is_null(key)), None)
-        if kind == "integers" and isinstance(first, (bytes, bytearray)):  # the order of 8 bytes may be the other one
+        if kind == "integers" and isinstance(first, (bytes, bytearray)):  # the byte order of 8 bytes is not known
             raise TypeError("its keys are of another kind (filter: integers, key: bytes)")
         found = filter_.contains_many(_exact(keys))
     except TypeError as misfit:

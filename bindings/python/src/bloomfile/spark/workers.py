@@ -100,7 +100,7 @@ def _keys(rows, key, path, params, digests):
             pass
         if not digests and kind != "bytes":
             hash_typed(["" if kind == "text" else 0], 0, params["key_kind"])
-    if not digests and (kind, params["key_kind"]) == ("bytes", "integers"):  # the order of 8 bytes may be the other one
+    if not digests and (kind, params["key_kind"]) == ("bytes", "integers"):  # the byte order of 8 bytes is not known
         raise Error(f"cannot make {path}: its keys are of another kind (filter: integers, key: bytes): write a column of integers")
     return selected.select(f.col("key").cast(stored)).where(f.col("key").isNotNull()), params
 

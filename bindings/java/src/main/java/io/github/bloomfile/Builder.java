@@ -13,9 +13,9 @@ import java.nio.file.Path;
 
 /**
  * Builds a sealed filter, or a slice of a filter, from keys or digests in any order. The bytes are those that {@code
- * bfcreate} makes of the same strings; only in the ribbon layout may one accept keys that the other finds too many, because
- * {@code bfcreate} compares the expected rate, and a builder the actual one. Repeated keys count once. All keys are of one kind: that of {@link
- * Params#keyKind}, or of the first key.
+ * bfcreate} makes of the same strings. But one may refuse a ribbon filter as over capacity that the other makes: {@code
+ * bfcreate} compares the expected rate, and a builder the actual rate. Repeated keys count once. All keys are of one
+ * kind: that of {@link Params#keyKind}, or of the first key.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there
  * on in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the

@@ -42,8 +42,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * InternalError} in the calling thread some time later. So a lookup that would answer <em>no</em> tests a copy of the
  * bytes again: clear bits count only if their bytes, or the last bytes of the file, certainly exist. Otherwise it
  * answers <em>maybe</em>. {@link #mayContainDigests(long[], int, int, boolean[], int) Batches} check for such errors,
- * and for the last bytes of the file, once. {@link Options#inMemory} reads the file when it is opened, and does not depend on
- * it afterwards.
+ * and for the last bytes of the file, once. {@link Options#inMemory} reads the file when it is opened, and does not
+ * depend on it afterwards.
  *
  * <p>Live filters, to which other programs add keys, are refused ({@link ErrorCode#ELIVE}) unless {@link Options#live}
  * accepts them.
@@ -779,7 +779,7 @@ public final class Filter implements Closeable {
         }
     }
 
-    /** Returns whether the live filter may lack bits, so that "no" is not valid. Call it after reading the bits. */
+    /** Returns whether the live filter may lack bits, so that a "no" does not count. Call it after reading the bits. */
     private boolean isPoisoned() {
         ErrorCode why = live.poison();
         return why != null && lose(why);
@@ -846,7 +846,7 @@ public final class Filter implements Closeable {
     public int mayContainDigests(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
         Objects.checkFromIndexSize(off, length, digests.length);
         Objects.checkFromIndexSize(maybeOff, length, maybe.length);
-        // Before, so that a fault is rare; after, so that no answer counts that was read from a lost page.
+        // Checked before, so that faults are rare, and after, so that no answer from a lost page counts.
         boolean all = doubtful && doubt() || mapped != null && mapped.isCut() && lose();
         if (!all) {
             try {

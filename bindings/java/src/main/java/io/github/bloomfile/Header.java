@@ -160,7 +160,7 @@ final class Header {
         final boolean applications;
         /** Returns whether the record in force may be live: live.md. */
         boolean live;
-        /** For a live filter that is refused. */
+        /** The remedy in the error for a refused live filter. */
         String liveRemedy = ErrorCode.ELIVE.remedy();
 
         Source(String attempted, boolean applications) {

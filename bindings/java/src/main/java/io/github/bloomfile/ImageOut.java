@@ -23,19 +23,19 @@ interface ImageOut {
         };
     }
 
-    /** An array for an image. */
+    /** Allocates an array for an image. */
     static byte[] array(Header h) throws BloomfileException {
         try {
             if (h.imageSize() <= Integer.MAX_VALUE - 8) {
                 return new byte[(int) h.imageSize()];
             }
         } catch (OutOfMemoryError e) {
-            // the error below
+            // throws the error below
         }
         throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
     }
 
-    /** An array. */
+    /** Writes to an array. */
     static ImageOut of(byte[] image) {
         return (bytes, position) -> bytes.get(image, (int) position, bytes.remaining());
     }

@@ -59,7 +59,8 @@ final class Planner {
     }
 
     /**
-     * Throws if a filter is over capacity, under the conditions of {@code bfcreate}; of the ribbon layout, by its actual rate.
+     * Throws if a filter is over capacity, under the conditions of {@code bfcreate}. For the ribbon layout, the actual
+     * rate counts.
      *
      * @param solved the actual rate of the ribbon layout
      */

@@ -3,8 +3,8 @@
  * Bloom filters that live in files, in pure Java.
  *
  * <p>A filter answers "is this key in the set?" with <em>certainly not</em> or <em>maybe</em>. The files are those of
- * {@code format-spec.md}, byte for byte, whatever program made them. That page and those that it and these pages name are in the
- * <a href="https://github.com/bloomfile/bloomfile">source tree</a>, in the folders {@code .} and {@code doc/format}.
+ * {@code format-spec.md}, byte for byte, whatever program made them. All pages named here or there are in the <a
+ * href="https://github.com/bloomfile/bloomfile">source tree</a>: in its root folder, or in {@code doc/format}.
  *
  * <p><strong>The one rule:</strong> a damaged or misunderstood filter never answers a silent "no". It is refused with a
  * {@link io.github.bloomfile.BloomfileException}, or uncertain answers are <em>maybe</em> and its error reports the

@@ -13,12 +13,12 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Mapped files that are truncated under optimized code, some instructions of which crash the Java VM. */
+/** Truncates mapped files under optimized code, because some of its instructions can crash the Java VM. */
 public class TruncationTest {
     @Rule
     public final TemporaryFolder folder = new TemporaryFolder();
 
-    /** A file that is cut while lookups are under way: no key of it is ever a "no", and the Java VM lives on. */
+    /** A file is truncated during lookups: they never answer "no" for its keys, and the Java VM does not crash. */
     @Test
     public void truncationDuringLookupsNeverAnswersNo() throws Exception {
         assumeTrue("Java 11 ends when a mapped file is cut", Runtime.version().feature() >= 14);

@@ -69,9 +69,8 @@ public final class FilterFunction {
      * which takes some 40 ns more a row, and answers true for strings with U+FFFD, since Spark puts that for bytes that
      * are no UTF-8. {@link #maybeContains} is the second one.
      *
-     * <p>{@code name} is the session's, {@code bloomfile.name} all sessions' of this driver that made or
-     * registered a function. A name that is taken gets
-     * the new filter; queries under way keep the old one.
+     * <p>{@code name} belongs to the session. {@code bloomfile.name} belongs to all sessions of this driver that made
+     * or registered a function. A name in use gets the new filter; running queries keep the old filter.
      *
      * @param spark the session
      * @param name a name in SQL

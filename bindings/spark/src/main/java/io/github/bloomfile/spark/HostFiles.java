@@ -113,7 +113,7 @@ final class HostFiles {
         return file;
     }
 
-    /** Whether an existing file has its content. If not, it is marked: processes that map it then find it overwritten. */
+    /** Returns whether the file exists unchanged. Writes to a changed file, so that processes that map it notice. */
     private static boolean isIntact(Path file, String sha256) throws IOException {
         if (!Files.exists(file)) {
             return false;

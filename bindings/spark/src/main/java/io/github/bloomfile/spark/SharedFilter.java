@@ -126,7 +126,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         return result;
     }
 
-    /** Makes the copy of this host again if it was deleted, for executors that are still to get it. */
+    /** Makes this host's copy again if it was deleted, for executors that do not have it yet. */
     void keep() throws IOException {
         if (shipped) {
             HostFiles.keep(sha256, this);

@@ -75,7 +75,8 @@ static int begin_sync(const bloomfile_filter *f, const struct protocol_lock *loc
 }
 
 /* The caller holds LOCK_RECORDS. */
-static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark)
+static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark,
+                  bool cleans)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -83,18 +84,19 @@ static int commit(const bloomfile_filter *f, int body_error, const struct flush_
         return error;
     if (body_error != 0)
         return live_poison(f, &now, body_error); /* sync 4: after a failed write, poison */
-    /* sync 5: the counts, without the mark. */
+    /* sync 5: the counts, without the mark, unless a copy syncs an unclean file. */
     struct kernel_change counted = session_take(f->live->session, now.record.sequence);
     struct record next = live_add_counts(&now, now.record, &counted);
     const int refused = mark != NULL && mark->check != NULL ? mark->check(f, mark->context) : 0;
     if (mark != NULL && refused == 0)
         memcpy(next.watermark, mark->watermark, sizeof next.watermark);
-    error = flush_end(f, &now, next);
+    error = cleans || !f->live->session->unclean ? flush_end(f, &now, next)
+                                                 : live_commit(f, &now, next);
     session_taken(f->live->session, error == 0);
     return error != 0 ? error : refused;
 }
 
-int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
+int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark, bool cleans)
 {
     struct header now;
     struct protocol_lock lock;
@@ -105,7 +107,7 @@ int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
         int body_error = flush_body(f, &now);
         error = protocol_lock_records(&lock);
         if (error == 0)
-            error = commit(f, body_error, mark);
+            error = commit(f, body_error, mark, cleans);
         if (body_error != 0)
             error = body_error;
     }

@@ -15,22 +15,27 @@ int sync_prepare(const bloomfile_filter *f)
     return error;
 }
 
-int sync_with(const bloomfile_filter *f, const struct flush_mark *mark)
+static int sync_image(const bloomfile_filter *f, const struct flush_mark *mark, bool cleans)
 {
     pthread_mutex_lock(&f->live->session->syncs);
     int error = join_open_own(f);
     if (error == 0)
         error = changed_or_damaged_so_far(f);
     if (error == 0)
-        error =
-            atomic_load(&f->live->session->joined) ? flush_and_commit(f, mark) : flush_as_reader(f);
+        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f, mark, cleans)
+                                                       : flush_as_reader(f);
     pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }
 
+int sync_with(const bloomfile_filter *f, const struct flush_mark *mark)
+{
+    return sync_image(f, mark, true);
+}
+
 int sync_source(const bloomfile_filter *f)
 {
-    return sync_with(f, NULL);
+    return sync_image(f, NULL, false);
 }
 
 int sync_all(bloomfile_filter *f, const uint8_t *watermark)

@@ -11,12 +11,14 @@
  * the file again. */
 int sync_prepare(const bloomfile_filter *f);
 
-/* Ensures, for a copy, that all bits that a live handle can see are on disk. A writer commits.
+/* Ensures, for a copy, that all bits that a live handle can see are on disk. A writer commits, but
+ * an unclean file remains unclean.
  * Returns 0, BLOOMFILE_EPOISONED, _EUNCLEAN or an errno; in a child of fork() also errors of
  * opening the file again. */
 int sync_source(const bloomfile_filter *f);
 
-/* sync_source() with a new watermark, which a writer commits; NULL keeps the old one. */
+/* A sync with a new watermark, which a writer commits; NULL keeps the old one. A file that was
+ * unclean becomes clean. */
 int sync_with(const bloomfile_filter *f, const struct flush_mark *mark);
 
 /* bloomfile_sync() and bloomfile_finish() for a single image. */

@@ -70,7 +70,7 @@ int writers_clean(const struct layers *l, unsigned flags)
         if (error != 0 || memcmp(now.record.boot_id, clean, sizeof clean) == 0)
             continue;
         error = join(l->list[i], flags);
-        if (error == 0)
+        if (error == 0 && !l->list[i]->live->session->unclean)
             error = writers_leave(l->list[i]);
     }
     return error;

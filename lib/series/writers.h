@@ -9,7 +9,8 @@
  * bit, and joins the newest layer. */
 int writers_find(const bloomfile_filter *f, const struct layers *known, struct layers **out);
 
-/* Joins and leaves each older layer that is not clean, and so cleans it. Called at opening. */
+/* Joins and leaves each older layer that is not clean, and so cleans it. Does not leave a layer
+ * that was unclean: it remains unclean until the series is synced. Called at opening. */
 int writers_clean(const struct layers *l, unsigned flags);
 
 /* Like sync_finish(), for a layer. It is not an error if a newer generation has taken the name of a

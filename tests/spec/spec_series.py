@@ -192,6 +192,7 @@ class SeriesWriter:
         self.accept_unclean, self.application = accept_unclean, application
         self.series = LiveSeries(path, accept_unclean, application)
         self.writer = None
+        self.unclean = {}  # the writers of older layers that were unclean
         try:
             self.begin()
         except BaseException:
@@ -203,13 +204,18 @@ class SeriesWriter:
         newest = max(self.series.layers)
         for number, layer in sorted(self.series.layers.items()):
             if number < newest and not layer_is_clean(layer):
-                self.join(number).leave()
+                writer = self.join(number)
+                if writer.was_unclean:
+                    self.unclean[number] = writer
+                else:
+                    writer.leave()
         if newest - 1 in self.series.layers and not self.series.layers[newest - 1].is_succeeded():
-            before = self.join(newest - 1)
+            before = self.unclean.get(newest - 1) or self.join(newest - 1)
             try:
                 self.succeed(before, newest - 1)
             finally:
-                before.leave()
+                if not before.was_unclean:
+                    before.leave()
         self.writer = self.join(newest)
 
     def path(self, number):
@@ -330,17 +336,24 @@ class SeriesWriter:
     def synchronise(self):
         """S12."""
         self.go_on()
+        self.leave_older()
         for number, layer in sorted(self.series.layers.items()):
             if number != self.writer.image.header["layer"] and not layer_is_clean(layer):
                 self.join(number).leave()
         self.writer.synchronise()
 
+    def leave_older(self):
+        while self.unclean:
+            self.unclean.pop(min(self.unclean)).leave()
+
     def leave(self):
+        self.leave_older()
         self.writer.leave()
         self.series.close()
 
     def die(self):
-        self.writer.die()
+        for writer in [*self.unclean.values(), self.writer]:
+            writer.die()
         self.series.close()
 
 

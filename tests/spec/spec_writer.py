@@ -331,7 +331,7 @@ class Writer(File):
             image.need(image.is_live(), "is sealed")
             record, boot, alone = image.record, present_boot(), self.is_alone()
             flags = record["flags"] | counts_lost_before(image, boot, alone)
-            unclean = is_unclean(image, boot)
+            self.was_unclean = unclean = is_unclean(image, boot)
             counted = dict(ones=0, overflow=0) if unclean else {}
             self.commit(**counted, boot_id=boot, flags=flags | SYNC_BEGUN if unclean else flags & ~SYNC_BEGUN,
                         writers=1 if alone else min(record["writers"] + 1, LARGEST_U32))

@@ -449,6 +449,11 @@ class Trouble(SeriesTest):
                 self.assertEqual([image.record["flags"] & N_ESTIMATED for image in images],
                                  [int(number == i) for i in range(3)])
                 self.assertEqual(self.answers([*numbered(100), b"a"]), [*numbered(100), b"a"])
+            self.change(number, boot_id=OTHER_BOOT)
+            writer = self.writer(accept_unclean=True)
+            writer.add([b"a"])
+            writer.die()
+            self.check_refused("EUNCLEAN")
             for name, data in self.before.items():
                 self.write(name, data)
 

@@ -638,6 +638,45 @@ TEST_IN_DIR(sync_flushes_every_changed_layer)
     finish(f);
 }
 
+static void set_other_boot(const char *path)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        set_in_record(path, slot, RECORD_AT_boot_id, 8, 0x5A5A);
+}
+
+/* S11. Lost keys may be missing from any layer, and are added again to the newest. */
+TEST_IN_DIR(series_remains_unclean_until_the_accepting_writer_syncs)
+{
+    static const char *const files[] = { "un", "un.1", "un.2" };
+    const unsigned accepting = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
+    bloomfile_filter *f = create("un", BLOOMFILE_SERIES_GROW);
+    add_numbers_to(f, 0, 4 * FIRST, 100);
+    finish(f);
+    for (size_t i = 0; i < ROWS(files); i++) {
+        const uint64_t grown = (uint64_t)MANY * (i + 1);
+        set_other_boot(files[i]);
+        assert_error(open_error("un", 0), BLOOMFILE_EUNCLEAN);
+        const pid_t child = fork();
+        if (child == 0) {
+            f = opened("un", accepting);
+            add_numbers_to(f, grown, grown + FIRST, 100);
+            _exit(0); /* without bloomfile_close() */
+        }
+        wait_for(child);
+        assert_error(open_error("un", 0), BLOOMFILE_EUNCLEAN);
+        f = opened("un", accepting);
+        assert_error(bloomfile_copy_sealed(TO_PATH("copy", BLOOMFILE_TO_REPLACE), f, NULL), 0);
+        add_numbers_to(f, grown, grown + MANY, 100); /* to new layers */
+        bloomfile_close(f);
+        assert_error(open_error("un", BLOOMFILE_OPEN_WRITE), BLOOMFILE_EUNCLEAN);
+        f = opened("un", accepting);
+        assert_error(bloomfile_sync(f, NULL), 0);
+        finish(opened("un", BLOOMFILE_OPEN_WRITE));
+        bloomfile_close(f);
+    }
+    finish(opened("un", BLOOMFILE_OPEN_WRITE));
+}
+
 /* S4. The poisoned layer counts as having all keys, so no key is new. */
 TEST_IN_DIR(add_next_to_a_poisoned_layer_fails)
 {

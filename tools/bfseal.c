@@ -83,19 +83,12 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("--report needs a file for DEST");
 }
 
-/* Opens the new file like any reader, and describes it. */
 static void report(struct request *r, const char *path)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = opening_any(&f, path, 0);
-    if (error != 0)
-        cli_fail(error, "%s is sealed, but cannot be opened", path);
-    if (!r->quiet || report_wanted(&r->report)) {
-        bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* an error stays the filter's status */
-    }
+    const bool tells = !r->quiet || report_wanted(&r->report);
+    opening_result(path, "is sealed", &info, tells ? &measure : NULL);
     r->report.file.written = path;
     if (report_wanted(&r->report))
         report_put(&r->report, report_of_filter(path, &info, &measure));
@@ -105,7 +98,6 @@ static void report(struct request *r, const char *path)
         if (r->verbose || isatty(STDERR_FILENO))
             message_summary(path, &info, rate, 0);
     }
-    bloomfile_close(f);
 }
 
 static void progress(const struct request *r, struct cli_progress *p)

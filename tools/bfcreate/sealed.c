@@ -5,6 +5,7 @@
 #include "cli/whole_file.h"
 #include "filters/destination.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 #include "filters/params.h"
 #include "filters/same_file.h"
 #include "filters/target_file.h"
@@ -246,23 +247,12 @@ static void publish(const struct create *c, bloomfile_builder *builder)
 
 /* ---------------------------------------------------------------------------------- description */
 
-/* Opens the new file like any reader. */
-static void inspect_file(const char *path, struct bloomfile_info *info)
-{
-    bloomfile_filter *f;
-    int error = bloomfile_open(&f, path, 0);
-    if (error != 0)
-        cli_fail(error, "%s was created, but cannot be opened", path);
-    bloomfile_get_info(f, info);
-    bloomfile_close(f);
-}
-
 static void report(struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const bool to_stdout = destination_is_stdout(c->path);
     if (!to_stdout)
-        inspect_file(c->path, &info);
+        opening_result(c->path, "was created", &info, NULL);
     if (c->quiet && read == 0 && !c->allow_empty)
         message_no_keys(destination_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;

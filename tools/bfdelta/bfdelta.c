@@ -360,18 +360,11 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile_fil
 
 static void report_result(const struct request *r)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = opening_any(&f, r->new, 0);
-    if (error != 0)
-        cli_fail(error, "%s was created, but cannot be opened", r->new);
-    if (tells(r)) {
-        bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* an error stays the filter's status */
+    opening_result(r->new, "was created", &info, tells(r) ? &measure : NULL);
+    if (tells(r))
         message_summary(r->new, &info, (struct message_rate){ measure.fpr, true }, 0);
-    }
-    bloomfile_close(f);
 }
 
 static void apply(const struct request *r)

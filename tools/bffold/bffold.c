@@ -162,11 +162,9 @@ static void warn(const struct request *r, const struct fold_plan *p,
                  cli_percent(promised, sizeof(promised), message_promised(info)));
 }
 
-/* Opens the new file like any reader, and describes it: a live source may have changed
- * since the plan. */
+/* Describes the new file: a live source may have changed since the plan. */
 static void report(struct request *r, const struct fold_plan *p)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
@@ -178,12 +176,7 @@ static void report(struct request *r, const struct fold_plan *p)
             summarize(r, p, c->image_size, c->fpr);
         return;
     }
-    int error = opening_any(&f, r->dest, 0);
-    if (error != 0)
-        cli_fail(error, "%s was created, but cannot be opened", r->dest);
-    bloomfile_get_info(f, &info);
-    bloomfile_measure(f, &measure); /* an error stays the filter's status */
-    bloomfile_close(f);
+    opening_result(r->dest, "was created", &info, &measure);
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);
         r->report.file.written = r->dest;

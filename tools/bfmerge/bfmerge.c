@@ -271,19 +271,12 @@ static void warn(const struct request *r, const struct bloomfile_info *info,
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
-/* Opens the new file like any reader, and describes it. */
 static void report(struct request *r, size_t sources)
 {
-    bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = opening_any(&f, r->dest, 0);
-    if (error != 0)
-        cli_fail(error, "%s was created, but cannot be opened", r->dest);
-    if (!r->quiet || report_wanted(&r->report)) {
-        bloomfile_get_info(f, &info);
-        bloomfile_measure(f, &measure); /* an error stays the filter's status */
-    }
+    const bool tells = !r->quiet || report_wanted(&r->report);
+    opening_result(r->dest, "was created", &info, tells ? &measure : NULL);
     if (report_wanted(&r->report)) {
         json *object = report_of_filter(r->dest, &info, &measure);
         r->report.file.written = r->dest;
@@ -299,7 +292,6 @@ static void report(struct request *r, size_t sources)
         if (summary && (info.provenance & BLOOMFILE_PROVENANCE_INTERSECTION) != 0)
             cli_note(0, "%s: an intersection, so its rate is only an estimate", r->dest);
     }
-    bloomfile_close(f);
 }
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
  * Functions that open filters: for keys, or for work that does not need the hash function. */
 #include "filters/opening.h"
 
+#include "cli/cli.h"
 #include "filters/messages.h"
 #include <bloomfile_open.h>
 
@@ -30,4 +31,19 @@ bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_us
     if (opening_from(&f, bloomfile_from_path(path), flags, use, &report) != 0)
         message_cannot_open(path, &report);
     return f;
+}
+
+void opening_result(const char *path, const char *done, struct bloomfile_info *info,
+                    struct bloomfile_measurement *measure)
+{
+    bloomfile_filter *f;
+    int error = opening_any(&f, path, 0);
+    if (error != 0)
+        cli_fail(error, "%s %s, but cannot be opened", path, done);
+    bloomfile_get_info(f, info);
+    if (measure != NULL)
+        error = bloomfile_measure(f, measure);
+    if (error != 0)
+        cli_fail(error, "%s %s, but cannot be read", path, done);
+    bloomfile_close(f);
 }

@@ -4,6 +4,7 @@
 #define TOOLS_FILTERS_OPENING_H
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 #include <bloomfile_open.h>
 
 enum opening_use {
@@ -20,5 +21,10 @@ int opening_any(bloomfile_filter **f, const char *path, unsigned flags);
 
 /* Opens a path; ends the program with a message if that fails. */
 bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_use use);
+
+/* Opens a file that this program has written, like any reader, and describes it. Ends the program
+ * if that fails; the message says what was `done`. measure: may be NULL. */
+void opening_result(const char *path, const char *done, struct bloomfile_info *info,
+                    struct bloomfile_measurement *measure);
 
 #endif

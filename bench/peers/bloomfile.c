@@ -217,8 +217,8 @@ static uint64_t bytes(const void *filter)
 
 #define CONTENDER(name, layout, create, one, batch, finish)                                        \
     {                                                                                              \
-        name, BLOOMFILE_VERSION_STRING, layout, create, one, batch, finish, look_up_one,           \
-            look_up_acting, look_up_batch, bytes, destroy                                          \
+        name, "", layout, create, one, batch, finish, look_up_one, look_up_acting, look_up_batch,  \
+            bytes, destroy                                                                         \
     }
 
 const struct contender contenders[] = {

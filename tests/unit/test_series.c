@@ -638,12 +638,6 @@ TEST_IN_DIR(sync_flushes_every_changed_layer)
     finish(f);
 }
 
-static void set_other_boot(const char *path)
-{
-    for (unsigned slot = 0; slot < 2; slot++)
-        set_in_record(path, slot, RECORD_AT_boot_id, 8, 0x5A5A);
-}
-
 /* S11. Lost keys may be missing from any layer, and are added again to the newest. */
 TEST_IN_DIR(series_remains_unclean_until_the_accepting_writer_syncs)
 {
@@ -654,7 +648,8 @@ TEST_IN_DIR(series_remains_unclean_until_the_accepting_writer_syncs)
     finish(f);
     for (size_t i = 0; i < ROWS(files); i++) {
         const uint64_t grown = (uint64_t)MANY * (i + 1);
-        set_other_boot(files[i]);
+        for (unsigned slot = 0; slot < 2; slot++)
+            set_in_record(files[i], slot, RECORD_AT_boot_id, 8, 0x5A5A);
         assert_error(open_error("un", 0), BLOOMFILE_EUNCLEAN);
         const pid_t child = fork();
         if (child == 0) {
@@ -674,7 +669,6 @@ TEST_IN_DIR(series_remains_unclean_until_the_accepting_writer_syncs)
         finish(opened("un", BLOOMFILE_OPEN_WRITE));
         bloomfile_close(f);
     }
-    finish(opened("un", BLOOMFILE_OPEN_WRITE));
 }
 
 /* S4. The poisoned layer counts as having all keys, so no key is new. */

@@ -162,6 +162,14 @@ int live_make_durable(const bloomfile_filter *f)
     return error != 0 ? error : sync_record_in_force(f, &now);
 }
 
+/* Returns whether another file was copied over this one after *now was read. The write would hide
+ * that: the sequence in force would not be lower. */
+static bool was_copied_over(const bloomfile_filter *f, const struct header *now)
+{
+    const uint8_t *kept = header_sequence(f->live->header, now->in_force);
+    return shared_load64(kept) != now->record.sequence;
+}
+
 int live_write(const bloomfile_filter *f, struct header *now, struct record next)
 {
     if (now->record.sequence >= LIVE_LAST_SEQUENCE)
@@ -170,6 +178,10 @@ int live_write(const bloomfile_filter *f, struct header *now, struct record next
     int error = sync_record_in_force(f, now);
     if (error == 0)
         error = write_record(place_of(f), now, &next);
+    if (error == 0 && was_copied_over(f, now)) {
+        guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+        error = BLOOMFILE_ECHANGED;
+    }
     if (error != 0)
         return error;
     now->record = next;

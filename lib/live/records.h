@@ -66,7 +66,7 @@ struct record live_add_counts(const struct header *h, struct record r,
 
 /* Syncs the record in force unless it is on disk. Then writes `next` over the other record, with
  * the next sequence, and stores it in *now. A failed write changes nothing; a failed sync poisons
- * the file. */
+ * the file. BLOOMFILE_ECHANGED: another file was copied over it meanwhile. */
 int live_write(const bloomfile_filter *f, struct header *now, struct record next);
 
 /* Makes sure that the record in force is on disk. */

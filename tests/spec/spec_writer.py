@@ -262,6 +262,7 @@ class File:
             self.sync_or_poison()
             self.on_disk = image.record["sequence"]
         self.write_record(1 - image.in_force, self.next_record(sequence=sequence, **fields))
+        image.need(os.pread(self.fd, len(image.slot()), SLOTS[image.in_force]) == image.slot(), "ECHANGED")
 
     def next_record(self, **fields):
         """The record in force with these fields; a layer with a successor keeps its mark (live.md 9.1)."""

@@ -99,6 +99,13 @@ static void replace_temporary(void)
     assert_int_equal(rename("beside", TEMPORARY), 0);
 }
 
+static struct bytes older;
+
+static void copy_older(void)
+{
+    overwrite("live", 0, older.data, older.size);
+}
+
 /* ---- copying */
 
 static int project_writer(void)
@@ -1051,6 +1058,28 @@ ALONE(acl_is_dropped_with_the_group)
     struct stat status;
     assert_int_equal(stat("new", &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
+}
+
+/* Also in the middle of a commit, whose record then has the highest sequence. */
+ALONE(copy_over_a_live_file_during_a_sync_is_detected)
+{
+    static const struct {
+        enum fault_call call;
+        unsigned nth;
+    } moments[] = { { ON_fcntl64, 1 }, { ON_fcntl64, 2 }, { ON_pwrite64, 1 }, { ON_pwrite64, 2 },
+                    { ON_msync, 1 },   { ON_msync, 2 },   { ON_unlock, 2 } };
+    for (size_t i = 0; i < ROWS(moments); i++) {
+        older = read_file("live");
+        add_one();
+        const int error = with_others(sync_writer, moments[i].call, moments[i].nth, copy_older);
+        assert_true(error == 0 || error == BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
+        free(older.data);
+        close_all();
+        assert_int_equal(unlink("live"), 0);
+        make_live("live", BLOOMFILE_LAYOUT_COUNTING);
+        writer = opened("live", BLOOMFILE_OPEN_WRITE);
+    }
 }
 
 int main(void)

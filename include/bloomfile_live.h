@@ -331,8 +331,9 @@ BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
  * If bloomfile_check() returns BLOOMFILE_ECHANGED, memory has the bytes of another file: this call
  * returns the same error, and writes nothing. If it returns any other error, pages that the kernel
  * dropped after a failed write have their old contents from disk. The new file is then
- * BLOOMFILE_EUNCLEAN: repeat the adds since the last good sync. If the loss is detected only during
- * this call, the call returns an error: call it again.
+ * BLOOMFILE_EUNCLEAN: repeat the adds since the last good sync. It is also unclean if the filter
+ * was accepted as unclean and no sync has cleared that. If the loss is detected only during this
+ * call, the call returns an error: call it again.
  *
  * All layers of a series are on disk before any layer gets its name; the first layer gets its name
  * last. A SIGKILL between two names leaves layers without a first layer, and so does a fatal signal

@@ -201,6 +201,14 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     return error != 0 ? error : new_image_finish(r, h);
 }
 
+/* Returns whether the caller has accepted an unclean file that no sync has cleaned since. */
+static bool is_unclean(const bloomfile_filter *f)
+{
+    struct header now;
+    return f->live->accept_unclean &&
+           (live_load(f, &now) != 0 || join_check_clean(f->live->fd, &now, false) != 0);
+}
+
 int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded)
 {
     struct header h;
@@ -213,12 +221,13 @@ int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bo
     if (error == BLOOMFILE_ECHANGED)
         return error; /* the body is another file's */
     bool doubtful = unreadable || changed_or_damaged(f) != 0;
+    bool unclean = doubtful || is_unclean(f);
     h.series = series;
     h.record.state = BLOOMFILE_STATE_LIVE;
     h.record.sequence = 1;
     h.record.flags = RECORD_N_ESTIMATED | (succeeded ? RECORD_SUCCEEDED : 0);
     h.record.writers = 0;
-    memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
+    memset(h.record.boot_id, unclean ? NO_BOOT : 0, sizeof h.record.boot_id);
     if (error == 0)
         error = random_identity(h.record.identity, sizeof h.record.identity);
     if (error == 0)
@@ -308,8 +317,7 @@ int source_start(struct source *s, const bloomfile_filter *f)
     bool others;
     s->counted = load_counted(f, &then, &others) == 0;
     /* An unclean file may have lost bits. It is unclean until a writer joins. */
-    if (f->live->accept_unclean)
-        s->counted = s->counted && join_check_clean(f->live->fd, &then, false) == 0;
+    s->counted = s->counted && !is_unclean(f);
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
     s->recorded = then.record;
     return sync_prepare(f);

@@ -215,7 +215,9 @@ TEST_IN_DIR(unclean_file_remains_unclean_until_the_accepting_writer_syncs)
     f = open_for("filter", accepting);
     assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
     assert_error(bloomfile_copy_sealed(TO_PATH("copy", 0), f, NULL), 0); /* L20 */
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+    assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
     assert_error(bloomfile_sync(f, NULL), 0);
     bloomfile_close(open_for("filter", 0));
     bloomfile_close(f);

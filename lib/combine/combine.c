@@ -205,8 +205,8 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
 static bool is_unclean(const bloomfile_filter *f)
 {
     struct header now;
-    return f->live->accept_unclean &&
-           (live_load(f, &now) != 0 || join_check_clean(f->live->fd, &now, false) != 0);
+    return f->live->accept_unclean && (f->live->incomplete || live_load(f, &now) != 0 ||
+                                       join_check_clean(f->live->fd, &now, false) != 0);
 }
 
 int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded)

@@ -55,7 +55,7 @@ int flush_end(const bloomfile_filter *f, struct header *now, struct record next)
 {
     int error = live_commit(f, now, flush_ended(next));
     if (error == 0)
-        f->live->session->unclean = false;
+        f->live->session->unclean = f->live->incomplete = false;
     else if (!live_in_doubt(f))
         flush_drop_mark(f, now);
     return error;
@@ -75,8 +75,7 @@ static int begin_sync(const bloomfile_filter *f, const struct protocol_lock *loc
 }
 
 /* The caller holds LOCK_RECORDS. */
-static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark,
-                  bool cleans)
+static int commit(const bloomfile_filter *f, int body_error, const struct flush_mark *mark)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
@@ -84,19 +83,18 @@ static int commit(const bloomfile_filter *f, int body_error, const struct flush_
         return error;
     if (body_error != 0)
         return live_poison(f, &now, body_error); /* sync 4: after a failed write, poison */
-    /* sync 5: the counts, without the mark, unless a copy syncs an unclean file. */
+    /* sync 5: the counts, without the mark. */
     struct kernel_change counted = session_take(f->live->session, now.record.sequence);
     struct record next = live_add_counts(&now, now.record, &counted);
     const int refused = mark != NULL && mark->check != NULL ? mark->check(f, mark->context) : 0;
     if (mark != NULL && refused == 0)
         memcpy(next.watermark, mark->watermark, sizeof next.watermark);
-    error = cleans || !f->live->session->unclean ? flush_end(f, &now, next)
-                                                 : live_commit(f, &now, next);
+    error = flush_end(f, &now, next);
     session_taken(f->live->session, error == 0);
     return error != 0 ? error : refused;
 }
 
-int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark, bool cleans)
+int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark)
 {
     struct header now;
     struct protocol_lock lock;
@@ -107,7 +105,7 @@ int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark, b
         int body_error = flush_body(f, &now);
         error = protocol_lock_records(&lock);
         if (error == 0)
-            error = commit(f, body_error, mark, cleans);
+            error = commit(f, body_error, mark);
         if (body_error != 0)
             error = body_error;
     }

@@ -33,9 +33,8 @@ struct flush_mark {
 };
 
 /* The whole sync of a writer. Holds LOCK_SYNCS throughout, and LOCK_RECORDS while a record is
- * written. mark: the watermark to commit, once the body is on disk; NULL keeps the old one. If not
- * `cleans`, an unclean file remains unclean. */
-int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark, bool cleans);
+ * written. mark: the watermark to commit, once the body is on disk; NULL keeps the old one. */
+int flush_and_commit(const bloomfile_filter *f, const struct flush_mark *mark);
 
 /* A reader's sync, which commits nothing: ensures that all bits it can see are on disk. Returns 0,
  * BLOOMFILE_EPOISONED, _EUNCLEAN or an errno. */

@@ -150,7 +150,7 @@ static int enlist(const bloomfile_filter *f)
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* join 5: an unclean file is refused, unless accepted: then counted bits may be lost. */
-    const bool unclean = machine_died || sync_abandoned;
+    const bool unclean = machine_died || sync_abandoned || f->live->incomplete;
     if (unclean && !f->live->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
     if (unclean)

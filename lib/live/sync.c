@@ -21,9 +21,12 @@ static int sync_image(const bloomfile_filter *f, const struct flush_mark *mark, 
     int error = join_open_own(f);
     if (error == 0)
         error = changed_or_damaged_so_far(f);
+    /* A reader takes a mark for a sync in progress while a writer holds LOCK_SYNCS exclusively. So
+     * this writer only commits if the mark is to be removed. */
+    const bool commits =
+        atomic_load(&f->live->session->joined) && (cleans || !f->live->session->unclean);
     if (error == 0)
-        error = atomic_load(&f->live->session->joined) ? flush_and_commit(f, mark, cleans)
-                                                       : flush_as_reader(f);
+        error = commits ? flush_and_commit(f, mark) : flush_as_reader(f);
     pthread_mutex_unlock(&f->live->session->syncs);
     return error;
 }

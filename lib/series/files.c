@@ -390,14 +390,16 @@ static bool layer_has_keys(const bloomfile_filter *layer)
 
 /* Keys are added to the newest layer only once all older layers have the successor bit. So an older
  * layer without the bit is an old copy of its file. Exception: a power loss may clear the bit of
- * the last layer but one, as long as the newest layer has no keys. */
+ * the last layer but one, as long as the newest layer has no keys. If that layer has keys, and the
+ * caller accepts an unclean series, the newest layer is unclean. */
 static int check_marks(const struct series *s, const struct layers *l)
 {
-    /* The loop reads this bit again, after the test for keys: the bit is set before any key is
-     * added. */
-    const bool all = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
-                     !live_succeeded(l->list[l->count - 2]) && layer_has_keys(layers_newest(l));
-    for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
+    const bool accepting = (s->flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0;
+    /* The bit is read again after the test for keys: it is set before any key is added. */
+    const bool all =
+        l->count > 1 && !live_succeeded(l->list[l->count - 2]) && layer_has_keys(layers_newest(l));
+    layers_newest(l)->live->incomplete = all && !live_succeeded(l->list[l->count - 2]);
+    for (size_t i = 0; i + (all && !accepting ? 1 : 2) < l->count; i++)
         if (!live_succeeded(l->list[i]))
             return files_blame(s, BLOOMFILE_REASON_OLDER_COPY, l->list[i]->header.layer,
                                BLOOMFILE_ESERIES);

@@ -331,9 +331,11 @@ int succession_settle(const bloomfile_filter *f, const struct layers *l)
     if (before == NULL)
         return ENOMEM;
     before->count--;
-    bloomfile_filter *last = layers_newest(before);
+    bloomfile_filter *last = layers_newest(before), *newest = layers_newest(l);
     int error = 0;
-    if (!live_succeeded(last)) {
+    if (newest->live->incomplete && !newest->live->writing) /* before it has this bit no longer */
+        error = opening_join(newest, newest->live->fd, f->series->flags);
+    if (error == 0 && !live_succeeded(last)) {
         error = last->live->writing ? 0 : opening_join(last, last->live->fd, f->series->flags);
         if (error == 0)
             error = succeed_locked(f, before);

@@ -66,6 +66,9 @@ class Layer(Reader):
     def is_poisoned(self):
         return any(le(self.mapping, slot + 8, 4) == POISONED for slot in SLOTS)
 
+    def has_keys(self):
+        return self.image.record["n"] > 0 or self.image.record["ones"] > 0 or any(self.image.body)
+
 
 class LayerFile(File):
     in_series = True
@@ -130,9 +133,7 @@ class LiveSeries:
                 raise Incomplete(f"layer {number} is missing")
         if found[newest].is_succeeded():
             raise Incomplete(f"layer {newest + 1} is missing")
-        image = found[newest].image
-        has_keys = image.record["n"] > 0 or image.record["ones"] > 0 or any(image.body)
-        due = newest if has_keys and not self.accept_unclean else newest - 1
+        due = newest if found[newest].has_keys() and not self.accept_unclean else newest - 1
         for number in range(first_number, due):
             first.image.need(found[number].is_succeeded(), "ESERIES rule S2")
 
@@ -202,6 +203,9 @@ class SeriesWriter:
     def begin(self):
         """S8 and S11."""
         newest = max(self.series.layers)
+        older = self.series.layers.get(newest - 1)
+        if older and not older.is_succeeded() and self.series.newest.has_keys():
+            self.writer = self.join(newest, incomplete=True)
         for number, layer in sorted(self.series.layers.items()):
             if number < newest and not layer_is_clean(layer):
                 writer = self.join(number)
@@ -209,21 +213,21 @@ class SeriesWriter:
                     self.unclean[number] = writer
                 else:
                     writer.leave()
-        if newest - 1 in self.series.layers and not self.series.layers[newest - 1].is_succeeded():
+        if older and not older.is_succeeded():
             before = self.unclean.get(newest - 1) or self.join(newest - 1)
             try:
                 self.succeed(before, newest - 1)
             finally:
                 if not before.was_unclean:
                     before.leave()
-        self.writer = self.join(newest)
+        self.writer = self.writer or self.join(newest)
 
     def path(self, number):
         header = self.series.newest.image.header
         return slot_path(self.series.name, slot_of({**header, "layer": number}))
 
-    def join(self, number):
-        writer = LayerWriter(self.path(number), self.accept_unclean)
+    def join(self, number, incomplete=False):
+        writer = LayerWriter(self.path(number), self.accept_unclean, incomplete)
         try:
             known = self.series.layers[number].image
             writer.image.need(live_words(writer.image) == live_words(known)

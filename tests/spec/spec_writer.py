@@ -311,9 +311,10 @@ class File:
 class Writer(File):
     """A writer that has joined a live image."""
 
-    def __init__(self, path, accept_unclean=False):
+    def __init__(self, path, accept_unclean=False, incomplete=False):
+        """incomplete: the image is unclean by S2."""
         super().__init__(path)
-        self.counted = Counter()
+        self.counted, self.incomplete = Counter(), incomplete
         try:
             self.join(accept_unclean)
         except BaseException:
@@ -324,7 +325,7 @@ class Writer(File):
         self.body = memoryview(self.mapping)[H:H + h["body_size"]]
         if (now.st_dev, now.st_ino) != (at_path.st_dev, at_path.st_ino):
             self.leave()
-            self.__init__(path, accept_unclean)
+            self.__init__(path, accept_unclean, incomplete)
 
     def join(self, accept_unclean):
         self.hold_writers(fcntl.F_RDLCK)
@@ -332,7 +333,7 @@ class Writer(File):
             image.need(image.is_live(), "is sealed")
             record, boot, alone = image.record, present_boot(), self.is_alone()
             flags = record["flags"] | counts_lost_before(image, boot, alone)
-            self.was_unclean = unclean = is_unclean(image, boot)
+            self.was_unclean = unclean = self.incomplete or is_unclean(image, boot)
             counted = dict(ones=0, overflow=0) if unclean else {}
             self.commit(**counted, boot_id=boot, flags=flags | SYNC_BEGUN if unclean else flags & ~SYNC_BEGUN,
                         writers=1 if alone else min(record["writers"] + 1, LARGEST_U32))

@@ -198,6 +198,21 @@ ALONE(file_poisoned_during_fdatasync_fails_the_copy)
                  BLOOMFILE_EPOISONED);
 }
 
+static void find_it_unclean(void)
+{
+    assert_error(bloomfile_open(&third, "live", 0), BLOOMFILE_EUNCLEAN);
+}
+
+/* L20. A reader must not take this for a sync in progress. */
+ALONE(unclean_file_remains_unclean_while_its_writer_copies_it)
+{
+    close_all();
+    change_record("live", slot_in_force("live"), RECORD_AT_boot_id, 8, 0x5A5A);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(with_others(project_writer, ON_fdatasync, 1, find_it_unclean), 0);
+    find_it_unclean();
+}
+
 static int sync_writer(void)
 {
     return bloomfile_sync(writer, NULL);

@@ -868,19 +868,48 @@ TEST_IN_DIR(new_layers_have_the_permissions_of_the_first)
     finish(f);
 }
 
-/* Its creator was killed between the two steps. */
-TEST_IN_DIR(empty_layer_whose_mark_is_missing_belongs_to_the_series)
+/* Makes a series of two layers, the first of which lacks the successor bit. */
+static void make_unmarked(const char *path)
 {
-    bloomfile_filter *f = create("mark", BLOOMFILE_SERIES_GROW);
+    bloomfile_filter *f = create(path, BLOOMFILE_SERIES_GROW);
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
-    struct bytes first = read_file("mark");
+    struct bytes first = read_file(path);
     for (unsigned slot = 0; slot < 2; slot++) {
         record_at(first.data, slot)[RECORD_AT_flags] &= (uint8_t)~RECORD_SUCCEEDED;
         reseal_record(first.data, slot);
     }
-    write_file("mark", first.data, first.size);
+    write_file(path, first.data, first.size);
     free(first.data);
+}
+
+/* S8. The keys that the older copy lacks may not have been added again. */
+TEST_IN_DIR(series_with_an_older_copy_remains_unclean_until_the_accepting_writer_syncs)
+{
+    const unsigned accepting = BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
+    make_unmarked("older");
+    bloomfile_filter *f = opened("older", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_rescue("saved", f, 0), 0);
+    bloomfile_close(f);
+    assert_error(open_error("saved", 0), BLOOMFILE_EUNCLEAN);
+    assert_error(open_error("older", 0), BLOOMFILE_ESERIES);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(bloomfile_open(&f, "older", accepting)); /* without bloomfile_close() */
+    wait_for(child);
+    assert_error(open_error("older", 0), BLOOMFILE_EUNCLEAN);
+    f = opened("older", accepting);
+    assert_error(open_error("older", 0), BLOOMFILE_EUNCLEAN);
+    assert_error(bloomfile_sync(f, NULL), 0);
+    finish(opened("older", BLOOMFILE_OPEN_WRITE));
+    finish(f);
+}
+
+/* Its creator was killed between the two steps. */
+TEST_IN_DIR(empty_layer_whose_mark_is_missing_belongs_to_the_series)
+{
+    bloomfile_filter *f;
+    make_unmarked("mark");
     /* The second layer has keys, so the first file is older, or the mark was lost with the
      * power. */
     assert_error(open_error("mark", 0), BLOOMFILE_ESERIES);

@@ -50,6 +50,15 @@ class Answers(CommonTest):
             self.assertGreater(len(expected), 1000)
             self.assertEqual(self.output("bfcommon", *options, "a", "b"), expected)
 
+    def test_last_line_may_lack_its_newline_in_every_form(self):
+        """Sizes at which malloc() notices a byte too many."""
+        for size in 2, 16, 24, 40, 56, 72:
+            for form, line in (("--domains", b"A" * size), ("--domains", b"A" * (size - 1) + b"."), ("-i", b"A" * size),
+                               ("--hex", b"0A" * (size // 2)), ("--integers", b"1".zfill(size))):
+                with self.subTest(form=form, size=size):
+                    self.write("a", line)
+                    self.assertEqual(self.output("bfcommon", form, "a", "a"), line + b"\n")
+
     def test_random_files_give_the_exact_result(self):
         kinds = {
             "short": lambda r: bytes(r.choices(b"ab\0\xff", k=r.randrange(7))),

@@ -50,7 +50,8 @@ size_t key_form_room(const struct key_form *f, const struct fields *fields, size
     const size_t integer = f->text ? INTEGER_TEXT : INTEGER_SIZE;
     return !key_form_is_set(f) ? found
            : f->integers       ? found + records * integer
-                               : found + (found > bytes ? found : bytes);
+                               : found + (found > bytes ? found : bytes) +
+                               (f->domains ? records : 0); /* the byte after each name */
 }
 
 void key_form_fold(uint8_t *to, const uint8_t *from, size_t size)

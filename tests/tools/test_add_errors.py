@@ -143,6 +143,26 @@ class Unclean(TroubleTest):
             self.assertEqual(writer.wait(TIMEOUT), -number)
             self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
 
+    def test_file_remains_unclean_if_the_input_has_no_keys(self):
+        remains = "bfadd: live remains unclean, because no key was read (add all keys since its last sync again)\n"
+        self.write("empty", b"")
+        for words in ["live"], ["live", "empty", "empty"], ["--header", "live"]:
+            message = self.run_tool("bfadd", "--accept-unclean", "--watermark", "w", *words, stdin=b"head\n" if words[0] != "live" else b"")
+            self.assertEqual((message.returncode, message.stderr.decode()), (2, remains), words)
+            self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
+        self.added("--accept-unclean", "live", "keys")
+        self.assertEqual(self.output("bfadd", "--accept-unclean", "live"), b"")  # of a clean file
+
+    def test_series_remains_unclean_if_the_input_has_no_keys(self):
+        self.create_live("--grow", "-n", 100, name="series")
+        self.output("bfadd", "-q", "series", stdin=lines(*KEYS))
+        for name in "series", "series.1":
+            self.write(name, craft.edit(self.read(name), record={"boot_id": bytes(range(16))}, records=(0, 1)))
+            self.assertEqual(self.run_tool("bfadd", "--accept-unclean", "series").returncode, 2)
+            self.trouble("bfquery", "series", "keys", names=["series"])
+            self.added("--accept-unclean", "series", "keys")
+            self.assertEqual(self.query("series", "keys"), KEYS)
+
     def test_accept_unclean_allows_sealing_in_place(self):
         self.output("bfseal", "--accept-unclean", "live")
         self.assertEqual(self.query("--verify", "live", "keys"), KEYS[:100])

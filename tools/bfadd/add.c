@@ -53,23 +53,14 @@ static void check_kind(const struct work *w)
     cli_fail(0, "%s %s", a->path, why);
 }
 
-static bool is_unclean(const char *path)
-{
-    bloomfile_filter *f;
-    const int error = bloomfile_open(&f, path, 0);
-    if (error == 0)
-        bloomfile_close(f);
-    return error == BLOOMFILE_EUNCLEAN;
-}
-
 static void open_filter(struct work *w)
 {
     const struct add *a = w->add;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    w->unclean = (a->open_flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0 && is_unclean(a->path);
-    w->sync_every = w->unclean ? 0 : a->sync_every;
     w->f = opening_must(a->path, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ONE_THREAD | a->open_flags,
                         OPENING_KEYS);
+    w->unclean = opening_accepted_unclean(a->path, a->open_flags);
+    w->sync_every = w->unclean ? 0 : a->sync_every;
     check_kind(w);
     bloomfile_get_info(w->f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
@@ -178,10 +169,9 @@ static void sync_keys(struct work *w)
 
 static void tell_unclean(const struct work *w)
 {
-    cli_note(0,
-             "%s remains unclean, because not all of the input was added (add all keys since its"
-             " last sync again)",
-             w->add->path);
+    cli_note(0, "%s remains unclean, because %s (add all keys since its last sync again)",
+             w->add->path,
+             w->all_read && w->read == 0 ? "no key was read" : "not all of the input was added");
 }
 
 /* Saves the keys that were added, before the program ends with an error. */
@@ -338,9 +328,10 @@ static void report(const struct work *w)
 
 static void finish(struct work *w)
 {
-    if (w->unclean && !w->all_read) {
+    if (w->unclean && (!w->all_read || w->read == 0)) {
         bloomfile_close(w->f);
         tell_unclean(w);
+        w->input_errors += w->all_read;
         return;
     }
     sync_keys(w);

@@ -33,6 +33,17 @@ bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_us
     return f;
 }
 
+bool opening_accepted_unclean(const char *path, unsigned flags)
+{
+    bloomfile_filter *f;
+    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
+    if ((flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0)
+        return false;
+    const int error = opening_from(&f, bloomfile_from_path(path), 0, OPENING_ANY, &report);
+    bloomfile_close(f);
+    return error == BLOOMFILE_EUNCLEAN || report.reason == BLOOMFILE_REASON_OLDER_COPY;
+}
+
 void opening_result(const char *path, const char *done, struct bloomfile_info *info,
                     struct bloomfile_measurement *measure)
 {

@@ -22,6 +22,10 @@ int opening_any(bloomfile_filter **f, const char *path, unsigned flags);
 /* Opens a path; ends the program with a message if that fails. */
 bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_use use);
 
+/* Whether a file that is open for writing, with `flags`, was unclean and was not synced since. Such
+ * a file cannot be opened without BLOOMFILE_OPEN_ACCEPT_UNCLEAN. */
+bool opening_accepted_unclean(const char *path, unsigned flags);
+
 /* Opens a file that this program has written, like any reader, and describes it. Ends the program
  * if that fails; the message says what was `done`. measure: may be NULL. */
 void opening_result(const char *path, const char *done, struct bloomfile_info *info,

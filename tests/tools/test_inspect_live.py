@@ -83,6 +83,17 @@ class States(LiveTest):
         self.assertIn("--accept-unclean", report["advice"])
         self.assertGreater(report["measure"]["ones"], 0)
 
+    def test_unclean_filter_is_reported_while_a_writer_has_it_open(self):
+        self.write("live", craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT}))
+        writer = self.start("bfadd", "--accept-unclean", "live")
+        self.feed(writer, "new")
+        self.until(lambda: self.run_tool("bfquery", "-q", "--accept-unclean", "live", stdin=b"new\n").returncode == 0, writer)
+        report = self.inspected("live", "--accept-unclean")
+        self.assertIn("live, unclean: the machine crashed", report["verdict"])
+        self.assertEqual((report["status"], report["live"]), (1, {"in_use": True, "unclean": True}))
+        self.result(writer)
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
     def test_poisoned_filter_is_an_error(self):
         self.write("live", craft.edit(self.read("live"), record={"state": craft.POISONED}))
         for words in [], ["--accept-unclean"]:

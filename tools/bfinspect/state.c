@@ -92,12 +92,12 @@ static void judge_live(struct inspect_report *r, bool verify)
                    r->layer_count > 0
                        ? "to ship or verify it, seal a copy (bfseal FILE COPY)"
                        : "seal it once all keys are added (bfseal FILE); then it can be verified");
-    if (r->in_use) {
-        verdict_add(r, "live: open for writing by %" PRIu32 " program%s", writers, cli_s(writers));
-    } else if (r->unclean) {
+    if (r->unclean) {
         r->status = INSPECT_PROMISE_BROKEN;
         verdict_add(r, "live, unclean: %s", why_unclean(r));
         verdict_advise(r, "%s", mend);
+    } else if (r->in_use) {
+        verdict_add(r, "live: open for writing by %" PRIu32 " program%s", writers, cli_s(writers));
     } else if (all_are_clean(r)) {
         verdict_add(r, "live, clean");
     } else {

@@ -126,6 +126,23 @@ class Trouble(ToolTest):
                 self.assertEqual((status, out), (2, b""))
                 self.check_message("bfcommon", message, names[0])
 
+    def test_standard_input_changed_in_an_early_turn_is_an_error(self):
+        """Six inputs are compared at a time. The pipe ends after the change, and both belong to the first turn."""
+        names = [f"file {i:02}" for i in range(20)]
+        for name in [*names, "input"]:
+            self.write(name, lines(*numbered(100)))
+        os.mkfifo(self.folder / "pipe")
+        with open(self.folder / "input", "rb") as file:
+            process = self.start("bfcommon", "-i", names[0], "-", "pipe", *names[1:], preexec_fn=lambda: (
+                os.dup2(file.fileno(), 0), resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))))
+        with open(self.folder / "pipe", "wb") as pipe:  # bfcommon has opened its inputs up to the pipe
+            with open(self.folder / "input", "ab") as file:
+                file.write(b"more\n")
+            pipe.write(lines(*numbered(100)))
+        out, message = process.communicate(timeout=TIMEOUT)
+        self.assertEqual((process.returncode, out), (2, b""))
+        self.check_message("bfcommon", message, "standard input was changed while it was read")
+
     @unittest.skipIf(SANITIZED, "the sanitizer comes first")
     def test_temporary_file_with_changed_contents_is_an_error(self):
         """A temporary file reads back with other bytes than were written."""

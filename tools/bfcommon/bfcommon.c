@@ -225,6 +225,7 @@ static uint64_t find_common_by_turns(const struct job *job, struct spool **kept,
         join_common(&part, kept, common);
         first = input_of_spool(common, ROOM);
         for (size_t i = keys_are_made(&job->form) && done == 1 ? 1 : 0; i < part.count; i++) {
+            input_check_unchanged(&part.inputs[i]);
             input_close(&part.inputs[i]);
             part.inputs[i] = (struct input){ .where = { .fd = -1 } };
         }

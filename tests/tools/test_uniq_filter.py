@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bfuniq --filter: seen lines stay in a file, for the next run and for concurrent runs."""
 
+import gzip
 import os
 import random
 import re
@@ -149,9 +150,9 @@ class Trouble(UniqTest):
         self.assertIn("sealed", self.trouble("bfuniq", "--filter", "sealed", stdin=b"a\n",
                                              names=["sealed", "name a new file"]))
 
-    def live(self, **record):
+    def live(self, *words, **record):
         """A file made by bfuniq, with changed records."""
-        self.uniq(*FILTER, stdin=b"a\n")
+        self.uniq(*(words or FILTER), stdin=b"a\n")
         self.write("seen", craft.edit(self.read("seen"), record=record, records=(0, 1)))
 
     def test_poisoned_filter_is_refused(self):
@@ -165,6 +166,32 @@ class Trouble(UniqTest):
                      names=["seen", "a writer was killed during a sync", "--accept-unclean"])
         self.assertEqual(self.uniq("--accept-unclean", "--filter", "seen", stdin=b"a\nb\n"), [b"b"])
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
+
+    def test_file_remains_unclean_until_a_whole_input_with_lines_was_read(self):
+        words = ["--accept-unclean", "--filter", "seen"]
+        remains = "seen remains unclean, because not all of the input was read (the next run needs --accept-unclean)"
+        part = gzip.compress(random.Random(1).randbytes(1000).hex().encode() + b"\n")
+        for kind in FILTER, ["--filter", "seen", "-n", 10, "-p", "1e-12"]:  # the second grows
+            self.live(*kind, boot_id=b"another machine!")
+            for more, data, says in (([], b"", "because no line was read"), (["-Z"], part[:500], remains),
+                                     (["-Z", "-j4"], gzip.compress(lines(*numbered(40))) + part[:500], remains),
+                                     (["--field", 2], b"a\tb\nc\n", remains), (["-p", 0.5], b"a\n", "was made with")):
+                with self.subTest(kind=kind, more=more):
+                    result = self.run_tool("bfuniq", *more, *words, stdin=data)
+                    self.assertEqual(result.returncode, 2)
+                    self.assertIn(says, result.stderr.decode())
+                    self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n", names=["--accept-unclean"])
+            for number in signal.SIGINT, signal.SIGKILL:
+                process = self.start(*words)
+                self.take_turn(process, *numbered(50, f"signal {number} "))
+                process.send_signal(number)
+                errors = process.communicate(timeout=TIMEOUT)[1].decode()
+                self.assertEqual((process.returncode, remains in errors), (-number, number == signal.SIGINT))
+                self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n", names=["--accept-unclean"])
+            self.assertEqual(self.uniq(*words, stdin=lines("a", "signal 2 49", "new")), [b"new"])
+            self.assertEqual(self.uniq("--filter", "seen", stdin=b"new\n"), [])
+            for path in self.folder.iterdir():
+                path.unlink()
 
     def test_counting_filter_is_refused(self):
         image = craft.make("counting", 1000, 3)
@@ -227,7 +254,7 @@ class Trouble(UniqTest):
                                    ["--fixed", "--filter", "over", "-q", "-n", "100"], ["--repeated-to", "seen"],
                                    ["--generations", "2", "--every", "1h", "-n", "99"])]
         self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
-        messages.append(said("--filter", "seen"))
+        messages += [said("--filter", "seen"), said("--filter", "seen", "--accept-unclean", "--field", "2", stdin=b"a\n")]
         text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()
         for message in re.findall(r'^\.It "(.*)"$', text, re.M):
             name = r"(the filter in memory|over|seen)"

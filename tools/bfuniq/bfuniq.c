@@ -351,15 +351,15 @@ int main(int argc, char **argv)
     if (keys_errors(input) == 0)
         side_file_begin(&r.others.file);
     repeated_close(&r.others);
-    seen_finish(&r.seen);
-    if (keys_errors(input) == 0)
+    const bool whole = keys_errors(input) == 0 && interrupt_signal == 0;
+    const bool trouble = !seen_finish(&r.seen, r.taken, whole) || keys_errors(input) > 0;
+    if (!trouble)
         put_report(&r);
     seen_close();
     if (interrupt_signal != 0)
         interrupt_die();
     cli_close_stdout();
 
-    bool trouble = keys_errors(input) > 0;
     keys_free(input);
     names_free(&r.inputs);
     return trouble ? CLI_ERROR : 0;

@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "filters/messages.h"
+#include "filters/opening.h"
 
 enum {
     DESCRIPTION_SIZE = 5000 /* of an error */
@@ -45,6 +46,7 @@ void seen_open(struct seen *s)
     } else {
         cli_catch_bus_error_of_writer(s->path);
         s->f = filter_open_or_create(&s->plan, s->path);
+        s->unclean = opening_accepted_unclean(s->path, s->plan.open_flags);
     }
     bloomfile_get_info(s->f, &info);
     s->fixed = info.layers == 0;
@@ -69,14 +71,26 @@ static void write_out(struct seen *s)
                  remedy(s));
 }
 
-void seen_finish(struct seen *s)
+static void leave_unclean(struct seen *s, const char *why)
 {
-    write_out(s);
+    s->finished = true;
+    cli_note(0, "%s remains unclean, because %s (the next run needs --accept-unclean)", s->path,
+             why);
+}
+
+bool seen_finish(struct seen *s, uint64_t taken, bool whole)
+{
+    const bool remains = s->unclean = s->unclean && (!whole || taken == 0);
+    if (remains)
+        leave_unclean(s, whole ? "no line was read" : "not all of the input was read");
+    else
+        write_out(s);
     if (s->path != NULL && bloomfile_is_stale(s->f) != 0)
         cli_fail(0,
                  "%s was removed or replaced during the run, and its lines are lost: the next run "
                  "prints them again",
                  s->path);
+    return !remains;
 }
 
 void seen_close(void)
@@ -86,6 +100,8 @@ void seen_close(void)
     if (s == NULL || s->f == NULL)
         return;
     bool told = bloomfile_check(s->f) != 0;
+    if (s->unclean && !s->finished)
+        leave_unclean(s, "not all of the input was read");
     int error = s->finished ? 0 : bloomfile_finish(s->f);
     if (error != 0 && !told)
         cli_note(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),

@@ -65,6 +65,7 @@ struct seen {
     bool forgets;                   /* a seen line may be new again at any time */
     size_t layers;                  /* of a filter in memory, as last checked */
     int error;                      /* why the last add failed, or 0 */
+    bool unclean;                   /* the file was unclean, and stays so until seen_finish() */
     bool finished;                  /* bloomfile_finish() was called, and its error reported */
     struct early_generations early; /* if generations have a time */
     struct overfull overfull;       /* if fixed */
@@ -91,9 +92,12 @@ size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool 
  * a full disk, or because the expected rate would rise above twice the target. */
 void seen_watch(struct seen *s, uint64_t taken);
 
-/* Ends adding. When it returns, everything is on disk, where the next run finds it. */
-void seen_finish(struct seen *s);
+/* Ends adding, after `taken` keys; `whole`: all of the input was read. When it returns true,
+ * everything is on disk, where the next run finds it. Otherwise the file was unclean and remains
+ * so, because the lost keys were perhaps not among those read; this was reported. */
+bool seen_finish(struct seen *s, uint64_t taken, bool whole);
 
+/* An unclean file remains unclean, unless seen_finish() was called. */
 void seen_close(void);
 
 /* ---- An estimate of the number of new lines that were dropped as false positives, from the rates

@@ -57,6 +57,22 @@ class Confirm(ToolTest):
         self.write("mixed", lines(*many, *numbered(9000, "absent ")))
         self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
 
+    def test_confirm_list_may_repeat_lines(self):
+        """Of all sizes: the number of distinct lines is an estimate."""
+        for count in *range(1, 40), 300, 1000, 3000, 20_000, 100_000:
+            keys = lines(*numbered(count))
+            self.write("keys", 2 * keys)
+            self.create("-q", "keys", name=f"sealed {count}")
+            self.create_live("--grow", "-n", 100, name=f"live {count}")
+            self.added(f"live {count}", "keys")
+            for kind in "sealed", "live":
+                self.assertEqual(self.confirmed(f"{kind} {count}", "keys"), 2 * keys)
+        keys = numbered(1500)
+        self.write("keys", lines(*keys, *keys))
+        self.create_live("--generations", 3, "--every", 1000, name="ring")
+        self.added("ring", "keys")
+        self.assertEqual(self.confirmed("ring", stdin=lines(*keys)), lines(*keys))
+
     def test_incomplete_confirm_list_is_an_error(self):
         """Otherwise a true match would look like a false positive."""
         self.create("-q", "-p", 1e-9, "keys", name="exact")
@@ -74,6 +90,11 @@ class Confirm(ToolTest):
         result = self.run_tool("bfquery", "--confirm", "half", "estimated", "keys")
         self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:1000])))
         self.assertRegex(result.stderr.decode(), r"half has 10\d\d of the about (19|20)\d\d keys of estimated")
+        self.write("repeated", 1999 * lines("key 1") + lines(*self.keys[:1000]))
+        for name, keys in ("exact", "2000"), ("estimated", "about (19|20)[0-9]{2}"):
+            result = self.run_tool("bfquery", "--confirm", "repeated", name, "keys")
+            self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:1000])))
+            self.assertRegex(result.stderr.decode(), f"repeated has about (9[89]|10[0-2])[0-9]* of the {keys} keys of {name}:")
         for name, says in ("missing", "cannot read missing"), (".", "cannot use .: --confirm may read it several times"), ("filter", "not keys"):
             self.assertIn(says if name != "filter" else "filter", self.trouble("bfquery", "--confirm", name, "filter", "keys"))
         for words in ["-v"], ["--mark"], ["-c", "--names"]:

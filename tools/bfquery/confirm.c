@@ -2,14 +2,22 @@
  * Comparison of hits with a list in a file. */
 #include "bfquery/confirm.h"
 #include "cli/cli.h"
+#include "filters/params.h"
 #include "keys/keys.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum {
+    LEAST_KEYS = 1 << 16, /* makes small estimates almost exact */
+    BITS_PER_KEY = 10
+};
 
 void confirm_begin(struct confirm *c)
 {
@@ -70,11 +78,43 @@ bool confirm_is_full(const struct confirm *c)
     return used > c->memory / 2;
 }
 
+static void begin_count(const struct confirm *c)
+{
+    for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        bloomfile_get_info(c->filters->list[i].f, &info);
+        const uint64_t keys = info.keys > LEAST_KEYS ? info.keys : LEAST_KEYS;
+        params.layout = BLOOMFILE_LAYOUT_CLASSIC;
+        params.bits =
+            keys < BLOOMFILE_MAX_BITS / BITS_PER_KEY ? keys * BITS_PER_KEY : BLOOMFILE_MAX_BITS;
+        params.hashes = 1; /* more would not improve the estimate */
+        params.seed = params_random();
+        c->known[i].lines = 0;
+        const int error = bloomfile_create_memory(
+            &c->known[i].f, &params, BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_OVER_CAPACITY);
+        if (error != 0)
+            cli_fail(error, "cannot count the keys of %s", c->path);
+    }
+}
+
 /* Counts, for each filter, the keys of the list that it may contain. */
 static void count_known(const struct confirm *c, const struct bloomfile_key *keys, size_t n)
 {
-    for (size_t i = 0; i < c->filters->count && !c->filters->all; i++)
-        c->known[i] += bloomfile_contains_many(c->filters->list[i].f, keys, n, NULL);
+    struct bloomfile_key found[KEYS_BATCH];
+    bool hits[KEYS_BATCH];
+    for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
+        size_t count = 0;
+        bloomfile_contains_many(c->filters->list[i].f, keys, n, hits);
+        for (size_t j = 0; j < n; j++) {
+            if (hits[j])
+                found[count++] = keys[j];
+        }
+        c->known[i].lines += count;
+        const int error = bloomfile_add_many(c->known[i].f, found, count, NULL, NULL, NULL);
+        if (error != 0)
+            cli_fail(error, "cannot count the keys of %s", c->path);
+    }
 }
 
 /* The least number of the filter's keys that the right list has. An estimate may be too high. */
@@ -86,23 +126,44 @@ static uint64_t least_keys(const struct bloomfile_info *info)
     return info->keys > doubt ? info->keys - doubt : 0;
 }
 
+/* Returns the estimated number of distinct keys, or UINT64_MAX if that may be `least`. The standard
+ * deviation of the estimate is at most a quarter of the square root. */
+static uint64_t too_few(const bloomfile_filter *known, uint64_t least)
+{
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    const double keys = (double)least, slack = fmin(keys / 16 + 1, 2 * sqrt(keys));
+    return bloomfile_measure(known, &m) == 0 && m.keys_estimate < keys - slack
+               ? (uint64_t)llround(m.keys_estimate)
+               : UINT64_MAX;
+}
+
 /* If the filter has more keys than were found in the list, it was made from another list. A key
  * missing from the list would look like a false positive. */
+static void check_filter(struct confirm *c, const struct filters_one *one,
+                         const struct confirm_known *known)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(one->f, &info);
+    const uint64_t least = least_keys(&info);
+    const uint64_t few = too_few(known->f, least);
+    if (known->lines >= least && few == UINT64_MAX)
+        return;
+    c->list_is_short = true;
+    cli_note(0,
+             "%s has %s%" PRIu64 " of the %s%" PRIu64
+             " keys of %s: matching keys that it lacks were left out (use the list that the"
+             " filter was made from)",
+             c->path, known->lines < least ? "" : "about ",
+             known->lines < least ? known->lines : few, info.keys_estimated != 0 ? "about " : "",
+             info.keys, one->path);
+}
+
 static void check_list(struct confirm *c)
 {
-    for (size_t i = 0; i < c->filters->count && !c->filters->all && !c->list_is_short; i++) {
-        const struct filters_one *one = &c->filters->list[i];
-        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        bloomfile_get_info(one->f, &info);
-        if (c->known[i] >= least_keys(&info))
-            continue;
-        c->list_is_short = true;
-        cli_note(0,
-                 "%s has %" PRIu64 " of the %s%" PRIu64
-                 " keys of %s: matching keys that it lacks were left out (use the list that the"
-                 " filter was made from)",
-                 c->path, c->known[i], info.keys_estimated != 0 ? "about " : "", info.keys,
-                 one->path);
+    for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
+        if (!c->list_is_short)
+            check_filter(c, &c->filters->list[i], &c->known[i]);
+        bloomfile_close(c->known[i].f);
     }
 }
 
@@ -116,7 +177,7 @@ void confirm_compare(struct confirm *c)
     struct cli_progress progress = { .doing = c->path,
                                      .total = keys_total(list),
                                      .shown_ns = c->silent ? -1 : 0 };
-    memset(c->known, 0, c->filters->count * sizeof(*c->known));
+    begin_count(c);
     for (size_t n; (n = keys_next(list, keys, KEYS_BATCH)) > 0;) {
         count_known(c, keys, n);
         for (size_t i = 0; i < n; i++)

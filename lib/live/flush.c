@@ -29,8 +29,22 @@ int flush_begin(const bloomfile_filter *f, struct header *now)
     return live_write(f, now, next);
 }
 
+/* After a failed write the kernel keeps the pages in memory, but does not write them again. Keys
+ * that are added again find their bits set there, and change nothing. So this changes all pages. */
+static void change_each_page(const bloomfile_filter *f)
+{
+    uint8_t *body = (uint8_t *)(uintptr_t)f->view.body;
+    for (uint64_t at = 0; at < f->geometry.body_size; at += CHECKSUM_PAGE) {
+        uint8_t seen = shared_load8(body + at);
+        while (!shared_change8(body + at, &seen, seen))
+            ;
+    }
+}
+
 int flush_body(const bloomfile_filter *f, const struct header *begun)
 {
+    if (f->live->session->unclean)
+        change_each_page(f);
     int error = map_sync(&f->map, f->map.base_size); /* sync 3: the body goes to disk */
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED);

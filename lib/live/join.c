@@ -155,6 +155,8 @@ static int enlist(const bloomfile_filter *f)
         return BLOOMFILE_EUNCLEAN;
     if (unclean)
         next.ones = next.overflow = 0;
+    if (sync_abandoned)
+        map_forget(&f->map, f->live->fd);
     /* join 6: flag lost counts. If the record counts writers, but none holds the lock, they were
      * killed. */
     bool counts_lost = !clean && !others && next.writers > 0;

@@ -180,6 +180,12 @@ int map_sync(const struct map *map, size_t size)
     return result == 0 ? 0 : errno;
 }
 
+void map_forget(const struct map *map, int fd)
+{
+    madvise(map->base, map->base_size, MADV_DONTNEED); /* mapped pages would not be dropped */
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 void map_expect(const struct map *map, enum map_use use)
 {
     if (map->base != NULL)

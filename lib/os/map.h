@@ -47,6 +47,10 @@ int map_reopen(const struct map *map, int fd);
  * The mapping must be writable: otherwise the kernel writes nothing and returns 0. */
 int map_sync(const struct map *map, size_t size);
 
+/* Asks the kernel to drop the file's pages from memory, except those that are to be written, and
+ * those that another process has mapped. */
+void map_forget(const struct map *map, int fd);
+
 /* A hint about the next reads. map_file() starts with MAP_LOOKUPS: scattered lines, for which
  * read-ahead is wasted. */
 enum map_use {

@@ -41,6 +41,18 @@ def bfadd(trial):
             end = first
 
 
+def repaired(trial):
+    """A writer is killed during a failing sync. When the disk works again, bfadd adds all keys again: memory may have
+    keys that the disk lacks."""
+    rng = trial.rng
+    trial.use(0, script("open", add(rng), *some(rng, "sync", 0.5), "fail", "add=1000", "thread=1", "sync", "join"),
+              script(pause(rng, 6000), "kill"))
+    trial.disk.ballast.unlink(missing_ok=True)
+    end = trial.ledger().added[0]
+    if trial.tool("bfadd", "--accept-unclean", trial.filter, keys=(0, 0, end)):
+        trial.promise(0, end)
+
+
 def bfuniq(trial):
     rng = trial.rng
     fail_some_time(trial)
@@ -102,6 +114,6 @@ def bfcreate(trial):
             trial.promise(0, end)
 
 
-SCENARIOS = [bfadd, bfuniq, bfseal, copied_from, copied_to, bfcreate]
+SCENARIOS = [bfadd, repaired, bfuniq, bfseal, copied_from, copied_to, bfcreate]
 MAKE_FILES_THERE = {copied_to, bfcreate}
 WITHOUT_COUNTING = {bfuniq}

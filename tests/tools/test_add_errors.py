@@ -155,9 +155,13 @@ class Unclean(TroubleTest):
 
     def test_series_remains_unclean_if_the_input_has_no_keys(self):
         self.create_live("--grow", "-n", 100, name="series")
+        self.write("old", self.read("series"))
         self.output("bfadd", "-q", "series", stdin=lines(*KEYS))
-        for name in "series", "series.1":
-            self.write(name, craft.edit(self.read(name), record={"boot_id": bytes(range(16))}, records=(0, 1)))
+        for name in "series", "series.1", "old":
+            if name == "old":  # from when it was the only layer
+                self.write("series", self.read("old"))
+            else:
+                self.write(name, craft.edit(self.read(name), record={"boot_id": bytes(range(16))}, records=(0, 1)))
             self.assertEqual(self.run_tool("bfadd", "--accept-unclean", "series").returncode, 2)
             self.trouble("bfquery", "series", "keys", names=["series"])
             self.added("--accept-unclean", "series", "keys")

@@ -64,7 +64,8 @@ struct bloomfile_view {
 BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, struct bloomfile_size *size);
 
 /* Adds n digests to a body.
- *   view     the shape of the body.
+ *   view     the shape of the body. If only a later library knows its layout, nothing is added,
+ *            and the call cannot report that.
  *   body     view->size bytes, all zero before the first add. No other thread may use it during the
  *            call.
  *   digests  made by bloomfile_hash() with one seed for all keys of the body.

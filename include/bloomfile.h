@@ -249,7 +249,10 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  * Another size or mtime is BLOOMFILE_ECHANGED, even after a plain touch. Another ctime alone
  * (chmod, link, or cp --preserve over the file) is not an error: each page is checked again before
  * the next answer relies on it, and bloomfile_recheck() checks the pages that earlier answers
- * relied on. To detect that the path names another file, call bloomfile_is_stale().
+ * relied on. If the path cannot be looked up (EACCES, EIO; not if it names no file), this call
+ * checks those pages itself, so it takes longer. It does so too if mtime has changed and the seal
+ * was unfinished at opening, because a writer may have completed it. To detect that the path names
+ * another file, call bloomfile_is_stale().
  *
  * It cannot detect a write that leaves the header and these times unchanged: within one tick of the
  * file system's clock (up to 10 ms; vfat 2 s) of the last write before the opening; through a
@@ -257,7 +260,7 @@ BLOOMFILE_API int bloomfile_damage(const bloomfile_filter *f);
  * the path names another or no file; on a network file system, until its server knows of it. It
  * also cannot detect a write outside the header if the handle was opened from a descriptor or
  * memory, or was opened live and sealed since; or bytes that were changed and restored when only
- * ctime shows it.
+ * ctime shows it. With BLOOMFILE_OPEN_VERIFY_NONE it compares only header, size and mtime.
  *
  * Takes 2 to 8 us; on a network file system a round trip. */
 BLOOMFILE_API int bloomfile_check(const bloomfile_filter *f);

@@ -38,6 +38,9 @@ func (c *contents) changed() bool {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	now, err := os.Stat(o.path)
+	if err != nil && !os.IsNotExist(err) {
+		return c.guard(c.recheck) != nil // nothing can be compared
+	}
 	if err != nil || !os.SameFile(o.info, now) {
 		return false // replaced: the open file did not change
 	}

@@ -106,6 +106,21 @@ func TestWriteThatKeepsTheTimeIsFound(t *testing.T) {
 	}
 }
 
+func TestWriteIsFoundIfTheNameCannotBeLookedUp(t *testing.T) {
+	needsMaps(t)
+	intact := mustOpen(t, copyOf(t, "classic-file.bloom"))
+	intact.TestString("not in it")
+	for f, want := range map[*Filter]error{overwritten(t, time.Hour): ErrChanged, intact: nil} {
+		path := f.opened.Load().origin.path
+		if os.Rename(path, path+"2") != nil || os.Symlink(path, path) != nil {
+			t.Fatal("cannot replace it by a link to itself")
+		}
+		if err := f.Err(); err != want || f.TestString("not in it") != (want != nil) {
+			t.Error(err)
+		}
+	}
+}
+
 func TestDamageIsReportedAfterClose(t *testing.T) {
 	image := bytesOf(t, build(t, Params{Bits: 4096}, []byte("a")))
 	image[fileHeader] ^= 1

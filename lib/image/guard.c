@@ -139,9 +139,9 @@ void guard_remember_head(struct guard *g, uint64_t page)
                                                        ribbon_lines(page, g->lines)));
 }
 
-/* Undoes marks that guard_renew() may have missed, because it began before they were set. Answers
+/* Undoes marks that guard_forget() may have missed, because it began before they were set. Answers
  * may rely on the earlier contents of these pages, so they become pages that "were good", as in
- * guard_renew(). */
+ * guard_forget(). */
 static void take_back(struct guard *g, uint64_t word, uint64_t pages)
 {
     atomic_fetch_or(&g->was_good[word], pages);
@@ -174,16 +174,14 @@ void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals)
 }
 
 /* ---- Renewal: after the file changed, all pages must be checked again. The race is with a thread
- * that hashed a page before the change and marks it as good afterwards. guard_renew() first
+ * that hashed a page before the change and marks it as good afterwards. guard_forget() first
  * increments `renewals`, then clears the marks. guard_set_good() first marks, then compares
- * `renewals` with its value from before the page was hashed. So either guard_renew() sees the mark,
- * or guard_set_good() sees the new value and undoes the mark. */
+ * `renewals` with its value from before the page was hashed. So either guard_forget() sees the
+ * mark, or guard_set_good() sees the new value and undoes the mark. */
 
 /* Keeps the marks set during the call: those pages were checked after the change. */
-void guard_renew(struct guard *g, uint64_t stamp)
+void guard_forget(struct guard *g)
 {
-    if (atomic_load(&g->stamp) == stamp)
-        return;
     atomic_fetch_add(&g->renewals, 1); /* first: pages that are being hashed must not count */
     guard_doubt(g);                    /* so that the count is never too low */
     for (size_t i = words_of(g); i-- > 0;) {
@@ -193,6 +191,13 @@ void guard_renew(struct guard *g, uint64_t stamp)
         add_doubts(g, number_of(before & good));
     }
     guard_undoubt(g);
+}
+
+void guard_renew(struct guard *g, uint64_t stamp)
+{
+    if (atomic_load(&g->stamp) == stamp)
+        return;
+    guard_forget(g);
     atomic_store(&g->stamp, stamp);
 }
 

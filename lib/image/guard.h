@@ -23,9 +23,9 @@ struct guard {
     bool trust;                   /* a page is good unless known to be bad */
     _Atomic uint64_t *known_good; /* a bit for each page; all are clear if trusted */
     _Atomic uint64_t *known_bad;
-    _Atomic uint64_t *was_good; /* known to be good before guard_renew() */
+    _Atomic uint64_t *was_good; /* known to be good before guard_forget() */
     _Atomic uint64_t stamp;     /* of the last guard_renew() */
-    _Atomic uint64_t renewals;  /* number of guard_renew() calls that began */
+    _Atomic uint64_t renewals;  /* number of guard_forget() calls that began */
     _Atomic uint64_t marking;   /* calls of guard_set() that may still undo their marks */
     _Atomic uint64_t doubts;    /* pages not known to be good, and other reasons to check */
     _Atomic uint64_t *together; /* of a layer: `doubts` of its series, see guard_join() */
@@ -49,13 +49,15 @@ size_t guard_heap(const struct guard *g);
  * checked before the next answer that depends on them. No other thread may use the guard. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* guard_renew() forgets which pages are good, because the file may have changed. It acts once for
- * each stamp. A page that was good and fails its next check sets BLOOMFILE_ECHANGED, because
- * earlier answers relied on it. guard_recheck() checks all such pages. */
+/* guard_forget() forgets which pages are good, because the file may have changed. guard_renew()
+ * does so once for each stamp. A page that was good and fails its next check sets
+ * BLOOMFILE_ECHANGED, because earlier answers relied on it. guard_recheck() checks all such
+ * pages. */
+void guard_forget(struct guard *g);
 void guard_renew(struct guard *g, uint64_t stamp);
 void guard_recheck(struct guard *g);
 
-/* The number of guard_renew() calls that began. Read it before hashing a page, and pass it to
+/* The number of guard_forget() calls that began. Read it before hashing a page, and pass it to
  * guard_set(). */
 static inline uint64_t guard_renewals(const struct guard *g)
 {
@@ -63,7 +65,7 @@ static inline uint64_t guard_renewals(const struct guard *g)
 }
 
 /* Marks a page as good or bad. Bad is final, and sets BLOOMFILE_ECHANGED if the page was good
- * before. If guard_renew() began after `renewals` was read, a good page will be checked again.
+ * before. If guard_forget() began after `renewals` was read, a good page will be checked again.
  * Reads the head of a good page again, because the remembered head may date from a moment when the
  * page was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good, uint64_t renewals);

@@ -102,6 +102,12 @@ static bool was_rewritten(const bloomfile_filter *f, const struct stat *now)
            (f->header.records_identical && !same_time(now->st_mtim, f->file.modified));
 }
 
+/* Without the end, reading the body would raise SIGBUS. */
+static bool end_is_there(const bloomfile_filter *f)
+{
+    return map_is_there(&f->map, f->map.bytes + f->geometry.image_size - 1, 1);
+}
+
 /* A live file is on a local file system, where stat() is always up to date. */
 static int stat_path(const bloomfile_filter *f, struct stat *now)
 {
@@ -110,18 +116,37 @@ static int stat_path(const bloomfile_filter *f, struct stat *now)
     return stat(f->path, now) == 0 ? 0 : errno;
 }
 
-/* If the path names another file now, its size and times are not those of the mapped file. */
+/* Returns whether the end of the body is missing, or a page that answers relied on is wrong now. */
+static bool pages_changed(const bloomfile_filter *f)
+{
+    if (!end_is_there(f))
+        return true;
+    guard_recheck(f->guard);
+    return atomic_load(&f->guard->error) == BLOOMFILE_ECHANGED;
+}
+
+/* If the path names another file now, its size and times are not those of the mapped file. If they
+ * cannot be compared, because the path cannot be looked up or a seal may have been completed, the
+ * pages are checked instead. */
 bool changed_in_place(const bloomfile_filter *f)
 {
     struct stat now;
     const struct file_looks *then = &f->file;
-    if (f->path == NULL || !then->final || f->map.copied || stat_path(f, &now) != 0 ||
-        now.st_dev != then->device || now.st_ino != then->inode)
+    if (f->path == NULL || !then->final || f->map.copied)
+        return false;
+    const int error = stat_path(f, &now);
+    if (error != 0) {
+        if (file_name_is_gone(error, -1))
+            return false;
+        guard_forget(f->guard);
+        return pages_changed(f);
+    }
+    if (now.st_dev != then->device || now.st_ino != then->inode)
         return false;
     if (was_rewritten(f, &now))
         return true;
     guard_renew(f->guard, stamp_of(&now));
-    return false;
+    return !same_time(now.st_mtim, then->modified) && pages_changed(f);
 }
 
 /* Compares the header of the file at the path, for a handle with a copy (BLOOMFILE_OPEN_COPY). A
@@ -235,8 +260,7 @@ int changed_or_damaged(const bloomfile_filter *f)
 
 bool changed_now(const bloomfile_filter *f)
 {
-    const uint8_t *end = f->map.bytes + f->geometry.image_size;
-    if (!changed_header(f) && !changed_in_place(f) && map_is_there(&f->map, end - 1, 1))
+    if (!changed_header(f) && !changed_in_place(f) && end_is_there(f))
         return false;
     guard_distrust(f->guard, BLOOMFILE_ECHANGED);
     return true;

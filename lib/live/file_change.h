@@ -21,8 +21,9 @@ void changed_note_sealed(bloomfile_filter *f);
 bool changed_header(const bloomfile_filter *f);
 
 /* Returns whether a sealed file that was opened by path was written to since then: its size or
- * mtime differs. If only its ctime differs, returns false, and all pages will be checked again.
- * Never true for a copy. */
+ * mtime differs. If only its ctime differs, returns false, and all pages will be checked again. If
+ * the path cannot be looked up, or the mtime of a file with an unfinished seal differs, checks the
+ * pages that answers relied on. Never true for a copy. */
 bool changed_in_place(const bloomfile_filter *f);
 
 /* changed_in_place() right after opening, for a file that may have been sealed in place

@@ -406,6 +406,113 @@ TEST_IN_DIR(page_never_checked_is_reported_as_damaged)
     bloomfile_close(f);
 }
 
+/* ---- size and times cannot be compared */
+
+static void set_way(const char *target)
+{
+    (void)unlink("way");
+    make_symlink(target, "way");
+}
+
+/* By a name that cannot be looked up later, also not by root. */
+static bloomfile_filter *opened_by_link(unsigned flags)
+{
+    set_way(".");
+    bloomfile_filter *f = opened("way/filter", flags);
+    look_up_all(f);
+    set_way("way");
+    assert_int_equal(access("way/filter", F_OK), -1);
+    assert_int_equal(errno, ELOOP);
+    return f;
+}
+
+TEST_IN_DIR(write_is_reported_although_the_name_cannot_be_looked_up)
+{
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (size_t way = 0; way < ROWS(ways); way++) {
+            make(kind);
+            bloomfile_filter *f = opened_by_link(way % 2 ? BLOOMFILE_OPEN_VERIFY_FULL : 0);
+            const bool writes = ways[way](&images[kind]) && way < 6;
+            const int told = bloomfile_check(f);
+            if (told != (writes ? BLOOMFILE_ECHANGED : 0))
+                fail_msg("%s, %s: %s", kind_names[kind], way_names[way], bloomfile_errname(told));
+            if (writes)
+                assert_all_maybe(f);
+            bloomfile_close(f);
+        }
+}
+
+TEST_IN_DIR(name_that_cannot_be_looked_up_is_not_a_changed_file)
+{
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < ROWS(mapped); i++) {
+            make(kind);
+            bloomfile_filter *f = opened_by_link(mapped[i]);
+            for (unsigned times = 0; times < 3; times++)
+                check_again(f);
+            set_way(".");
+            assert_error(bloomfile_recheck(f), 0);
+            assert_int_equal(bloomfile_is_stale(f), 0);
+            zero_page(&images[kind]);
+            assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
+            bloomfile_close(f);
+        }
+}
+
+/* As after a writer died before it wrote the second record. */
+static struct bytes make_unfinished(void)
+{
+    make_live("filter", BLOOMFILE_LAYOUT_BLOCKED);
+    bloomfile_filter *f = opened("filter", BLOOMFILE_OPEN_WRITE);
+    const size_t second = IN_FILE / 2 + IN_FILE / 4 * slot_in_force("filter");
+    struct bytes joined = read_file("filter");
+    assert_error(bloomfile_seal(f, NULL), 0);
+    bloomfile_close(f);
+    struct bytes sealed_file = read_file("filter");
+    assert_true(memcmp(joined.data + second, sealed_file.data + second, IN_FILE / 4) != 0);
+    write_at(joined.data + second, IN_FILE / 4, (off_t)second);
+    free(joined.data);
+    wait_for_file_times();
+    return sealed_file;
+}
+
+static bloomfile_filter *opened_unfinished(void)
+{
+    bloomfile_filter *f = opened("filter", 0);
+    assert_int_equal(info_of(f).state, BLOOMFILE_STATE_SEALED);
+    assert_true(has_numbers(f, 0, LIVE_KEYS));
+    assert_true(count_hits(f, KEYS, 2 * KEYS) < KEYS);
+    return f;
+}
+
+TEST_IN_DIR(write_to_an_unfinished_seal_is_reported)
+{
+    for (size_t way = 0; way < ROWS(ways); way++) {
+        struct bytes sealed_file = make_unfinished();
+        bloomfile_filter *f = opened_unfinished();
+        const bool writes = ways[way](&sealed_file) && way < 6;
+        assert_error(bloomfile_check(f), writes ? BLOOMFILE_ECHANGED : 0);
+        assert_true(has_numbers(f, 0, LIVE_KEYS));
+        bloomfile_close(f);
+        free(sealed_file.data);
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+TEST_IN_DIR(completed_seal_is_not_a_changed_file)
+{
+    struct bytes sealed_file = make_unfinished();
+    bloomfile_filter *f = opened_unfinished(), *writer;
+    assert_error(bloomfile_open(&writer, "filter", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
+    assert_file_holds("filter", sealed_file.data, sealed_file.size);
+    for (unsigned times = 0; times < 3; times++)
+        assert_error(bloomfile_check(f), 0);
+    zero_page(&sealed_file);
+    assert_error(bloomfile_check(f), BLOOMFILE_ECHANGED);
+    bloomfile_close(f);
+    free(sealed_file.data);
+}
+
 /* ---- another file */
 
 TEST_IN_DIR(file_renamed_over_the_filter_makes_it_stale_not_changed)

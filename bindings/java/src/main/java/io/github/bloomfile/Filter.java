@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
@@ -281,8 +282,11 @@ public final class Filter implements Closeable {
                 wasTouched |= !Objects.equals(time, touched);
                 touched = time;
                 return now.size() != attributes.size() || !now.lastModifiedTime().equals(attributes.lastModifiedTime());
-            } catch (IOException e) {
+            } catch (NoSuchFileException e) {
                 return false; // the name was removed, but the file still exists
+            } catch (IOException e) {
+                wasTouched = true; // nothing can be compared
+                return false;
             }
         }
 
@@ -1037,8 +1041,8 @@ public final class Filter implements Closeable {
 
     /**
      * Returns the damage found since the filter was opened, if any. Also checks whether the file was truncated, its
-     * header overwritten or, if the filter is the whole file, its size or mtime changed. If only its ctime changed,
-     * pages that answers relied on are checked again. (A file that was touched counts as changed. Another file that
+     * header overwritten or, if the filter is the whole file, its size or mtime changed. If only its ctime changed, or
+     * the path cannot be looked up, pages that answers relied on are checked again. (A file that was touched counts as changed. Another file that
      * has the name now does not.)
      *
      * @return null if nothing was. {@link ErrorCode#EPAGE}: answers that depend on damaged pages are <em>maybe</em>;

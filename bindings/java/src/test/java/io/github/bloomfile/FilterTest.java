@@ -507,6 +507,25 @@ public class FilterTest {
         }
     }
 
+    /** A link to itself cannot be looked up, even by root. */
+    @Test
+    public void pagesAreCheckedAgainIfTheNameCannotBeLookedUp() throws Exception {
+        Path path = copy("lost");
+        Path there = path.resolveSibling("lost.there");
+        long[] digests = digests(100_000, 11);
+        try (Filter f = Filter.open(path)) {
+            boolean[] before = answers(f, digests);
+            f.verify();
+            Files.move(path, there);
+            Files.createSymbolicLink(path, path);
+            assertNull(f.error());
+            assertArrayEquals(before, answers(f, digests));
+            write(there, 4096, new byte[64]);
+            assertEquals(ErrorCode.ECHANGED, f.error().code());
+            assertEquals(digests.length, f.mayContainDigests(digests, new boolean[digests.length]));
+        }
+    }
+
     /** Names, links and rights of a file are not its bytes. */
     @Test
     public void changedModeOrLinksAreNotAChange() throws Exception {

@@ -125,6 +125,22 @@ BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile_filter *f);
 BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t key_kind,
                                                  uint32_t key_size);
 
+/* ----------------------------------------------------------------------------------- replacing */
+
+#define BLOOMFILE_REPLACES_ANY (-2) /* for bloomfile_thread_replaces_only() */
+
+/* Restricts which file this thread may replace: bloomfile_replace_only() for calls without a
+ * source, such as bloomfile_builder_write() and bloomfile_create().
+ *   fd  a descriptor of the file, as it is now; the caller keeps it, and may close it. -1: no file
+ *       may be replaced. BLOOMFILE_REPLACES_ANY, the default, ends the restriction
+ *
+ * This holds until the next call. Calls of this thread with BLOOMFILE_TO_REPLACE then return
+ * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. Adding and removing count as
+ * changes: programs cannot join or leave the writers of the file between the last check and the
+ * rename. Sources with a file of bloomfile_replace_only() keep it. Returns 0, or an errno of
+ * fstat(); then nothing changes. */
+BLOOMFILE_API int bloomfile_thread_replaces_only(int fd);
+
 /* -------------------------------------------------------------------------------------- slices */
 
 /* Returns the number of the slice that a digest belongs to, from 0.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Sealing in place, and sealed copies. */
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -14,13 +15,28 @@ int bloomfile_seal(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERM
 
 /* ---- copies */
 
+static int take_only(struct replace_only *only, int fd)
+{
+    *only = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
+    return only->exists && fstat(fd, &only->file) != 0 ? errno : 0;
+}
+
 int bloomfile_replace_only(bloomfile_filter *f, int fd)
 {
-    struct publish_only only = { .wanted = true, .exists = fd >= 0 };
-    if (only.exists && fstat(fd, &only.file) != 0)
-        return errno;
-    f->only = only;
-    return 0;
+    struct replace_only only;
+    const int error = take_only(&only, fd);
+    if (error == 0)
+        f->only = only;
+    return error;
+}
+
+int bloomfile_thread_replaces_only(int fd)
+{
+    struct replace_only only = { 0 };
+    const int error = fd != BLOOMFILE_REPLACES_ANY ? take_only(&only, fd) : 0;
+    if (error == 0)
+        publish_thread_replaces_only(&only);
+    return error;
 }
 
 int bloomfile_copy_sealed(struct bloomfile_destination *given, const bloomfile_filter *f,

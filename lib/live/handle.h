@@ -114,7 +114,7 @@ struct bloomfile_filter {
     int reader;     /* a descriptor of a sealed file, for lookups that do not wait, or -1 */
     uint64_t start; /* offset of the image in the file of `reader` */
     struct file_looks file;   /* of `path` */
-    struct publish_only only; /* the file that its results may replace: bloomfile_replace_only() */
+    struct replace_only only; /* the file that its results may replace: bloomfile_replace_only() */
     struct guard guard_storage;
 };
 

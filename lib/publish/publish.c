@@ -36,7 +36,7 @@ struct publication {
     bool replace;
     bool target_exists; /* `target` is the file at the path */
     struct stat target;
-    struct publish_only only;
+    struct replace_only only;
     const char *like; /* absolute path of a file in the folder, whose rights it gets; or NULL */
 };
 
@@ -79,28 +79,25 @@ static int check_target(struct publication *p)
     return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() */
 }
 
-static bool is_as_then(const struct stat *now, const struct stat *then)
-{
-    return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
-           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
-           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
-}
+static _Thread_local struct replace_only thread_only;
 
 /* Checks that the target is the only file that may be replaced. Returns 0 or
  * BLOOMFILE_EREPLACED. */
 static int check_only(const struct publication *p)
 {
-    if (!p->only.wanted)
-        return 0;
-    const bool same = p->target_exists ? p->only.exists && is_as_then(&p->target, &p->only.file)
-                                       : !p->only.exists;
-    return same ? 0 : BLOOMFILE_EREPLACED;
+    return replace_only_check(&p->only, p->target_exists ? &p->target : NULL);
 }
 
-int publish_replace_only(struct publication *p, const struct publish_only *only)
+int publish_replace_only(struct publication *p, const struct replace_only *only)
 {
-    p->only = *only;
+    if (only->wanted)
+        p->only = *only;
     return check_only(p);
+}
+
+void publish_thread_replaces_only(const struct replace_only *only)
+{
+    thread_only = *only;
 }
 
 /* Makes a named temporary file: a new file, or a name for the unnamed file. If a signal kills the
@@ -307,9 +304,13 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
         return ENOMEM;
     p->replace = replace;
     p->like = like;
+    if (like == NULL)
+        p->only = thread_only;
     int error = locate(p, path);
     if (error == 0)
         error = check_target(p);
+    if (error == 0)
+        error = check_only(p);
     if (error == 0)
         p->local = filesystem_is_local(p->directory);
     if (error == 0 && p->local)
@@ -401,12 +402,16 @@ static int copy_to_folder(const struct publication *p)
 }
 
 /* Gives the file its name under a lock: another process of this library that publishes to the path
- * waits. The checks of publish_start_like() are repeated under the lock, because the path may name
- * another file now. */
+ * waits. If only one file may be replaced, its writers wait too: a writer that leaves later finds
+ * that the file was replaced. The checks of publish_start_like() are repeated under the lock,
+ * because the path may name another file now. */
 static int take_place(struct publication *p)
 {
     int claim = -1;
-    int error = p->replace && p->local ? replace_lock_take(p->directory, p->name, &claim) : 0;
+    int error = 0;
+    if (p->replace && p->local)
+        error = (p->only.wanted ? replace_lock_from_writers : replace_lock_take)(p->directory,
+                                                                                 p->name, &claim);
     if (error == 0)
         error = check_target(p);
     if (error == 0)

@@ -11,21 +11,16 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* ---- The caller's destination of a function that writes a filter or a patch. */
+#include "publish/replace.h"
 
-/* The one file that may be replaced. */
-struct publish_only {
-    bool wanted; /* false: any file may be replaced */
-    bool exists; /* false: there must be no file at the path */
-    struct stat file;
-};
+/* ---- The caller's destination of a function that writes a filter or a patch. */
 
 #define DESTINATION_PART 0 /* internal kind: at offset `at` of `fd`, in an unpublished file */
 
 struct destination {
     struct bloomfile_destination to;     /* a copy of the caller's */
     struct bloomfile_destination *given; /* the caller's, which receives memory and size */
-    struct publish_only only;            /* the file that it may replace */
+    struct replace_only only;            /* the file that it may replace */
     uint64_t at;
 };
 
@@ -81,13 +76,17 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
  * in memory if the destination is memory. publish_finish() copies it to the destination. */
 int publish_copy(struct publication **out, const struct destination *to, int *fd);
 
-/* Lets the publication replace only the file `only`, if it is unchanged (device, inode, size,
- * mtime). Returns BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file
- * or no file. Between check and rename, processes of this library exclude each other by a lock, if
- * locks bind all of them (filesystem_is_local) and no other program holds it (replace.h). A file
- * that another program renames to the path between these two system calls is lost without
- * notice. */
-int publish_replace_only(struct publication *p, const struct publish_only *only);
+/* Lets the publication replace only the file `only`, if it is unchanged (replace_only_check).
+ * Returns BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file or no
+ * file. Between check and rename, processes of this library exclude each other, and writers of the
+ * old file, by locks, if locks bind all of them (filesystem_is_local) and no other program holds
+ * them (replace.h). A file that another program renames to the path between these two system calls
+ * is lost without notice. Nothing changes if `only` is not wanted. */
+int publish_replace_only(struct publication *p, const struct replace_only *only);
+
+/* publish_replace_only() for all publications that this thread starts later, except those with the
+ * rights of another file. */
+void publish_thread_replaces_only(const struct replace_only *only);
 
 /* Syncs the file and gives it its name. Returns 0 or an error. After an error nothing is left
  * behind and the old file is untouched, except if only the last step fails, the fsync of the

@@ -5,6 +5,7 @@
  * COMMAND). */
 #include "publish/replace.h"
 
+#include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +19,21 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define TRIES 1000 /* one per millisecond */
+#define TRIES        1000 /* one per millisecond */
+#define RECORDS_BYTE 1    /* of a live file: LOCK_RECORDS (live.md, section 4) */
+
+static bool is_as_then(const struct stat *now, const struct stat *then)
+{
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+int replace_only_check(const struct replace_only *only, const struct stat *now)
+{
+    const bool same = now != NULL ? only->exists && is_as_then(now, &only->file) : !only->exists;
+    return !only->wanted || same ? 0 : BLOOMFILE_EREPLACED;
+}
 
 /* Opens only regular files: opening a device may have side effects. */
 static int open_old(int directory, const char *name, int *fd)
@@ -65,6 +80,33 @@ int replace_lock_take(int directory, const char *name, int *claim)
         error = try(directory, name, claim);
     }
     return error == EWOULDBLOCK ? 0 : error;
+}
+
+/* Takes a shared lock, which a descriptor for reading can take. A file system without such locks
+ * has no live files. */
+static int stop_writers(int fd)
+{
+    struct flock lock = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
+    };
+    for (unsigned i = 0; i < TRIES; i++) {
+        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || errno == EINVAL)
+            return 0;
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+            return errno;
+        poll(NULL, 0, 1);
+    }
+    return BLOOMFILE_EREPLACED;
+}
+
+int replace_lock_from_writers(int directory, const char *name, int *claim)
+{
+    int error = replace_lock_take(directory, name, claim);
+    if (error == 0 && *claim < 0)
+        error = open_old(directory, name, claim);
+    if (error == 0 && *claim >= 0)
+        error = stop_writers(*claim);
+    return error;
 }
 
 /* ---- Owner, mode and POSIX ACL. */

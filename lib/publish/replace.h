@@ -3,8 +3,21 @@
 #ifndef BLOOMFILE_PUBLISH_REPLACE_H
 #define BLOOMFILE_PUBLISH_REPLACE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+
+/* ---- The one file that may be replaced. */
+
+struct replace_only {
+    bool wanted; /* false: any file may be replaced */
+    bool exists; /* false: the path must be free */
+    struct stat file;
+};
+
+/* Checks the file that is at the path now (NULL if the path is free). Returns 0, or
+ * BLOOMFILE_EREPLACED if it is another file or was changed (device, inode, size, mtime). */
+int replace_only_check(const struct replace_only *only, const struct stat *now);
 
 /* ---- The lock that a process holds while it replaces a file. */
 
@@ -12,6 +25,12 @@
  * most one second. Returns 0 or an errno. close(*claim) releases the lock. *claim is -1 if the name
  * is not a regular file, if it cannot be read or locked, or if another process keeps its lock. */
 int replace_lock_take(int directory, const char *name, int *claim);
+
+/* replace_lock_take(), which also makes programs that join or leave the writers of a live file wait
+ * until *claim is closed. If another process keeps the flock(), takes the second lock alone.
+ * Returns BLOOMFILE_EREPLACED if a writer changes the records for longer than one second. Only for
+ * file systems on which locks bind all processes (filesystem_is_local). */
+int replace_lock_from_writers(int directory, const char *name, int *claim);
 
 /* ---- The rights of a file that replaces another file. */
 

@@ -238,7 +238,7 @@ class ToolTest(unittest.TestCase):
     # --- live filters ---
 
     def create_live(self, *options, name="live"):
-        self.output("bfcreate", "--live", *options, name)
+        self.output("bfcreate", "--live", "--allow-empty", *options, name)
         return name
 
     def added(self, *arguments, status=0, **options):

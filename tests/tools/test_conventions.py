@@ -440,7 +440,7 @@ class Plurals(ToolTest):
         self.create("-q", "-l", "classic", "-m", 1, "-k", 1, "one", name="bit")
         self.create_live("-n", 1)
         commands = (("bfcreate", "-v", "-f", "new", "one"),
-                    ("bfcreate", "-v", "-f", "--live", "-n", 1, "new"),
+                    ("bfcreate", "-v", "-f", "--live", "--allow-empty", "-n", 1, "new"),
                     ("bfadd", "-v", "live", "one"), ("bfseal", "-v", "live"),
                     ("bfuniq", "-c", "one"), ("bfcommon", "--stats", "one", "one"),
                     ("bfmerge", "-v", "merged", "filter"),

@@ -453,7 +453,8 @@ class DryRun(ToolTest):
 
     def assert_made(self, *options, keys=()):
         said = self.dry(*options)
-        self.output("bfcreate", "-qf", *options, "made.bloom", stdin=lines(*keys))
+        (self.folder / "made.bloom").unlink(missing_ok=True)
+        self.output("bfcreate", "-q", *options, "made.bloom", stdin=lines(*keys))
         header, size = (self.inspected("made.bloom")[name] for name in ("header", "size"))
         self.assertEqual([said[name].split()[0] for name in ("layout", "m", "capacity", "size")],
                          [str(value) for value in (header["layout"], header["m"], header["capacity"], size)], options)

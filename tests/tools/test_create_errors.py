@@ -104,8 +104,8 @@ class Numbers(TroubleTest):
                       self.trouble("bfcreate", "-p", "1e-30", "new", stdin=b"a\nb\n"))
         self.output("bfcreate", "-q", "new", stdin=b"a\n")
         for words in [], ["--live"], ["--live", "--grow"]:
-            least = re.search("keys is (.*)%", self.trouble("bfcreate", "-f", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
-            self.output("bfcreate", "-f", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", *words, "new", stdin=b"a\n")
+            least = re.search("keys is (.*)%", self.trouble("bfcreate", "-f", "--allow-empty", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
+            self.output("bfcreate", "-f", "--allow-empty", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", *words, "new", stdin=b"a\n")
 
     def test_filters_larger_than_memory_are_refused(self):
         self.refused("-m", 2**60, "-l", "classic", names=[])

@@ -69,8 +69,11 @@ class Made(ToolTest):
         self.create_live("-n", 100)
         self.assertIn("--force", self.trouble("bfcreate", "--live", "-n", 200, "live",
                                               names=["live", "File exists"]))
-        self.output("bfadd", "-q", "live", stdin=lines("a"))
         self.create_live("-f", "-n", 200)
+        self.output("bfadd", "-q", "live", stdin=lines("a"))
+        self.trouble("bfcreate", "--live", "-f", "-n", 200, "live", names=["live", "its keys would be lost"])
+        self.assertEqual(self.query("live", stdin=lines("a")), [b"a"])
+        self.create_live("-f", "--allow-empty", "-n", 200)
         self.assertEqual(self.query("-v", "live", stdin=lines("a")), [b"a"])
         self.assertEqual(self.inspected("live")["record"]["n"], 0)
 

@@ -310,7 +310,7 @@ class Kinds(ToolTest):
 
     def test_bfcreate_and_bfuniq_record_the_kind_of_keys(self):
         for words, name in NAMES.items():
-            for make in (["bfcreate", "-f", "made"], ["bfcreate", "-f", "--live", "-n", 10, "made"],
+            for make in (["bfcreate", "-f", "made"], ["bfcreate", "-f", "--live", "--allow-empty", "-n", 10, "made"],
                          ["bfuniq", "--filter", "made"]):
                 (self.folder / "made").unlink(missing_ok=True)
                 self.output(*make, *words, **({} if "--live" in make else {"stdin": b"abcd"}))

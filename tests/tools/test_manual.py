@@ -222,7 +222,7 @@ class Manual(ToolTest):
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
                             "-f --min-keys 200 new keys", "w dos", "t patch", "z2 zeros", "-0 q keys", "z packed", "--hex --key-size 20 h one-key", "u nul",
                             "--field 1 v quoted", "-f grows keys", "--live --grow away", "--live -n 1000 -m 1000 -p 0.001 small", "--slice 1/9 -n 9 sliced keys",
-                            "-f -n 20000 --slice 1/3 first others"],
+                            "-f -n 20000 --slice 1/3 first others", "-f --live -n 9 first"],
                "bffold": ["-v big folded", "exact y", "grows y", "-f --discard block y", "-f --discard --factor 7 big y",
                           "-f --discard -p 1% block y", "-f --discard --max-bytes 1M big y",
                           "-f --discard --max-bytes 9 big y", "-f --discard --max-bytes 9k dense y", "-f --discard pages y", "-f live live",

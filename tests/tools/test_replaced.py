@@ -2,6 +2,7 @@
 """A live file that is replaced or removed while programs add to it: they must not exit with 0."""
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -206,7 +207,7 @@ class Replacing(ReplacedTest):
         self.refused("bfseal", "-f", "sealed", "live")
         self.assertEqual(self.result(writer, lines("a")), (0, b"", b"bfadd: live: 31 keys, 31 new\n"))
         for tool, *words in (("bfcreate", "-f", "live", "keys"),
-                             ("bfcreate", "-f", "--live", "-n", 100, "live"),
+                             ("bfcreate", "-f", "--live", "--allow-empty", "-n", 100, "live"),
                              ("bfmerge", "-qf", "--discard", "live", "sealed")):
             self.output(tool, *words)
 
@@ -235,7 +236,59 @@ class Replacing(ReplacedTest):
         writer = self.adder()
         writer.kill()
         writer.wait()
-        self.create_live("-f", "-n", 100)
+        self.create_live("-f", "--allow-empty", "-n", 100)
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+class AddedWhileReplaced(ToolTest):
+    """A program adds keys while bfcreate is stopped at a call. Not both exit with 0 unless the file has the keys."""
+
+    WAYS = (["-q", "keys"], ["-q", "--embedded", "keys"], ["--live", "-n", 100], ["-q", "--slice", "1/1", "-n", 1000, "keys"])
+
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines("a"))
+        self.write("more", lines("b"))
+
+    def check_keys_are_kept_or_reported(self, options, before, between, calls=None):
+        for at in calls or itertools.count():
+            (self.folder / "live").unlink(missing_ok=True)
+            before()
+            creator = self.stopped_at(at, lambda **env: self.start("bfcreate", "-f", "live", *options, env=env))
+            if creator is None:
+                return at
+            between()
+            adder = self.start("bfadd", "-q", "live", "more")
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it waits for the creator
+                adder.wait(0.5)
+            creator.send_signal(signal.SIGCONT)
+            ends = [process.wait(TIMEOUT) for process in (creator, adder)]
+            if ends == [0, 0]:
+                self.assertEqual(self.query("live", stdin=lines("b")), [b"b"], (options, at))
+            else:
+                self.assertEqual(sorted(ends), [0, 2], (options, at))
+            if ends[0] == 2:
+                self.assertIn(b"another process changed it during the run", creator.stderr.read())
+                self.assertEqual(self.query("live", stdin=lines("b")), [b"b"])
+
+    def test_keys_added_to_the_old_file_are_kept_or_reported(self):
+        for options in self.WAYS:
+            self.assertGreater(self.check_keys_are_kept_or_reported(
+                options, lambda: self.create_live("-n", 1000), lambda: None), 1, options)
+
+    def test_keys_added_to_a_file_that_appears_are_kept_or_reported(self):
+        def appear():
+            if not (self.folder / "live").exists():
+                self.create_live("-n", 1000)
+        for options in self.WAYS:
+            self.assertGreater(self.check_keys_are_kept_or_reported(options, lambda: None, appear), 1, options)
+
+    def test_keys_added_to_a_live_file_that_replaces_a_sealed_file_are_kept(self):
+        def appear():
+            self.create_live("-n", 1000, name="other")
+            os.rename(self.folder / "other", self.folder / "live")
+        self.check_keys_are_kept_or_reported(self.WAYS[0], lambda: self.create("-q", "-f", stdin=lines("a"), name="live"),
+                                             appear, [0])
 
 
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")

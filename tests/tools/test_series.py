@@ -393,7 +393,7 @@ class NoPath(SeriesTest):
             run("bfadd", "-q", name, stdin=lines(*keys))
             self.assertEqual(run("bfquery", name, stdin=lines(*keys)), lines(*keys))
             run("bfseal", "-q", name, f"sealed {name}")
-            run("bfcreate", "-q", "-f", "--live", "-n", 10, f"sealed {name}")
+            run("bfcreate", "-q", "-f", "--live", "--allow-empty", "-n", 10, f"sealed {name}")
             run("bfinspect", "-q", name)
             (self.folder / folder).parent.chmod(0o700)
             self.assertIn(f"{name}.2", self.layers(f"{folder}/{name}"))
@@ -418,7 +418,7 @@ class NoPath(SeriesTest):
         above = {path: path.read_bytes() for path in self.folder.glob("above/*")}
         within = self.within("below/folder", NAMESPACE, "mount --bind ../../above ../folder")
         self.check("below/folder", within)
-        result = self.run_tool("bfcreate", "-q", "--live", "-n", 10, "-f", "link", before=within)
+        result = self.run_tool("bfcreate", "-q", "--live", "--allow-empty", "-n", 10, "-f", "link", before=within)
         self.assertEqual((result.returncode, result.stderr), (2, b"bfcreate: cannot create link: Permission denied\n"))
         self.assertEqual(above, {path: path.read_bytes() for path in self.folder.glob("above/*")})
 

@@ -16,7 +16,7 @@ DEST = "DEST"
 # Commands that make a filter or an image. The large results, some MiB, take long enough to meet a limit or a signal.
 FILTERS = {
     "create": ["bfcreate", DEST, "keys"],
-    "create live": ["bfcreate", "--live", "-n", 10, DEST],
+    "create live": ["bfcreate", "--live", "--allow-empty", "-n", 10, DEST],
     "merge": ["bfmerge", "--discard", DEST, "a", "b"],
     "intersect": ["bfmerge", "--discard", "--intersect", DEST, "a", "b"],
     "project": ["bfmerge", "--discard", "--project", DEST, "counts"],
@@ -43,7 +43,7 @@ IMAGES = {
 }
 LARGE = {
     "create": ["bfcreate", "-m", "32M", DEST, "keys"],
-    "create live": ["bfcreate", "--live", "-m", "32M", DEST],
+    "create live": ["bfcreate", "--live", "--allow-empty", "-m", "32M", DEST],
     "merge": ["bfmerge", "--discard", DEST, "large", "large2"],
     "intersect": ["bfmerge", "--discard", "--intersect", DEST, "large", "large2"],
     "fold": ["bffold", "--discard", "--factor", 2, "large", DEST],

@@ -6,6 +6,7 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -315,6 +316,17 @@ ALONE(a_bad_descriptor_does_not_change_what_may_be_replaced)
     assert_error(bloomfile_replace_only(source, fd), EBADF);
     make_new();
     assert_error(copy_to_new(), BLOOMFILE_EREPLACED);
+}
+
+ALONE(thread_without_permission_to_replace_needs_a_free_name)
+{
+    bloomfile_filter *f;
+    make_new();
+    assert_error(bloomfile_thread_replaces_only(-1), 0);
+    assert_error(bloomfile_create(&f, "new", &shape, BLOOMFILE_TO_REPLACE), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
+    assert_error(bloomfile_create(&f, "new", &shape, BLOOMFILE_TO_REPLACE), 0);
+    bloomfile_close(f);
 }
 
 /* ---- the lock on the old file */

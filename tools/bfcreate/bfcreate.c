@@ -78,7 +78,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter or empty",
            OPTIONS_FLAG(struct create, force)),
-    OPTION(0, "allow-empty", NULL, "with --force: replace FILE even if the input has no keys",
+    OPTION(0, "allow-empty", NULL,
+           "with --force: replace FILE even if the input has no keys, or with --live",
            OPTIONS_FLAG(struct create, allow_empty)),
     OPTION(
         0, "embedded", NULL,
@@ -159,8 +160,8 @@ static void check_live(const struct create *c)
         cli_usage("--live makes an empty filter: add keys with bfadd");
     if (c->keys.fields.count > 0 || c->keys.fields.header)
         cli_usage("--live reads no keys: --field and --header are for filters of keys");
-    if (c->min_keys > 0 || c->allow_empty)
-        cli_usage("--live reads no keys: --min-keys and --allow-empty are for filters of keys");
+    if (c->min_keys > 0)
+        cli_usage("--live reads no keys: --min-keys is for filters of keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if you do not know the "
                   "number of keys");

@@ -35,7 +35,13 @@ void create_live(struct create *c)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress progress = { .doing = "allocating the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
+    target_hold(c->path);
     target_check(c->path, c->force);
+    if (!c->allow_empty && target_has_keys(c->path))
+        cli_fail(0,
+                 "cannot replace %s: its keys would be lost, and a new live filter has no keys "
+                 "(write to another file)",
+                 c->path);
     cli_progress_step(&progress);
     fatal_signals_catch();
     int error = bloomfile_create(&f, c->path, &params,

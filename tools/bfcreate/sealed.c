@@ -2,7 +2,6 @@
  * bfcreate without --live: keys go into a builder, and the builder into a file. */
 #include "bfcreate/create.h"
 #include "cli/cli.h"
-#include "cli/whole_file.h"
 #include "filters/destination.h"
 #include "filters/messages.h"
 #include "filters/opening.h"
@@ -28,7 +27,8 @@
 #define SOLVING_MEMORY (5 * MIB / 4) /* per thread of a builder, in addition to its memory */
 
 enum {
-    NONE_SIZE = 100 /* for the message that there are no keys */
+    NONE_SIZE = 100, /* for the message that there are no keys */
+    TRIES = 10       /* to replace a file that other processes replace too */
 };
 
 _Noreturn void create_fail(const struct create *c, int error)
@@ -36,6 +36,8 @@ _Noreturn void create_fail(const struct create *c, int error)
     char why[TOO_LARGE_TEXT];
     const bool to_stdout = destination_is_stdout(c->path);
     const bool explained = too_large_explain(&c->params, error, why);
+    if (error == BLOOMFILE_EREPLACED)
+        target_fail_changed(c->path);
     if (explained && to_stdout && error == ENOSPC)
         cli_fail(0, "cannot write a temporary file in %s: %s: %s", spool_folder(NULL),
                  bloomfile_strerror(error), why);
@@ -52,6 +54,8 @@ _Noreturn void create_fail(const struct create *c, int error)
 static void check_dest(const struct create *c)
 {
     same_file_check_names(c->path, &c->inputs);
+    if (!destination_is_stdout(c->path))
+        target_hold(c->path);
     destination_check(c->path, c->force);
 }
 
@@ -214,7 +218,7 @@ static int write_embedded(const struct create *c, bloomfile_builder *builder)
     if (error != 0)
         return error;
     if (!destination_is_stdout(c->path))
-        error = whole_file_write(c->path, to.memory, to.size, c->force);
+        error = target_write(c->path, to.memory, to.size, c->force);
     else if (!await_write(STDOUT_FILENO, to.memory, to.size))
         error = errno;
     bloomfile_free(to.memory);
@@ -227,15 +231,29 @@ static int write_file(const struct create *c, bloomfile_builder *builder)
     return bloomfile_builder_write(builder, &to);
 }
 
-static void publish(const struct create *c, bloomfile_builder *builder)
+/* Compares the file with the file of the first check, and lets no other file be replaced. */
+static int write_checked(const struct create *c, bloomfile_builder *builder, uint64_t read)
+{
+    if (!destination_is_stdout(c->path))
+        target_hold(c->path);
+    destination_check_again(c->path);
+    if (!destination_is_stdout(c->path)) {
+        target_check_unchanged(c->path);
+        if (read == 0)
+            check_number_of_keys(c, builder, read);
+    }
+    return (c->embedded ? write_embedded : write_file)(c, builder);
+}
+
+/* Writes again if another sealed filter took the name while this filter was written. */
+static void publish(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
-    destination_check_again(c->path);
-    if (!destination_is_stdout(c->path))
-        target_check_unchanged(c->path);
-    const int error = (c->embedded ? write_embedded : write_file)(c, builder);
+    int error = BLOOMFILE_EREPLACED;
+    for (unsigned i = 0; i < TRIES && error == BLOOMFILE_EREPLACED; i++)
+        error = write_checked(c, builder, read);
     if (error == BLOOMFILE_EFULL)
         create_refuse_over_capacity(c, builder);
     if (error != 0 && !(error == ENOSPC && destination_is_stdout(c->path) && has_room(&c->params)))
@@ -304,7 +322,7 @@ void create_sealed(struct create *c)
     uint64_t read = read_keys(c, &params, &keys, builder);
     check_number_of_keys(c, builder, read);
     create_check_useless(c, builder);
-    publish(c, builder);
+    publish(c, builder, read);
     report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);

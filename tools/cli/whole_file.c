@@ -3,14 +3,16 @@
 #include "cli/whole_file.h"
 #include "cli/cli.h"
 #include "os/file.h"
+#include "os/host.h"
+#include "publish/replace.h"
 
+#include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TEMPORARY ".bloomfile.XXXXXX"
@@ -40,25 +42,45 @@ static bool fill_temporary(char *temporary, const void *bytes, size_t size)
     return done;
 }
 
-#ifndef RENAME_NOREPLACE /* musl lacks it */
-#define RENAME_NOREPLACE (1u << 0)
-static int renameat2(int from, const char *old_name, int to, const char *new_name, unsigned flags)
+static bool is_local(const char *path)
 {
-    return (int)syscall(SYS_renameat2, from, old_name, to, new_name, flags);
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    const bool local = fd >= 0 && filesystem_is_local(fd);
+    if (fd >= 0)
+        close(fd);
+    return local;
 }
-#endif
 
-/* EINVAL: the file system lacks RENAME_NOREPLACE. Callers have checked that the name is free. */
-static bool give_name(const char *temporary, const char *path, bool replace)
+static int rename_over(const char *temporary, const char *path, const struct replace_only *only)
 {
-    if (!replace && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
-        return true;
-    if ((replace || errno == EINVAL) && rename(temporary, path) == 0)
-        return true;
-    int error = errno;
-    unlink(temporary);
-    errno = error;
-    return false;
+    int claim = -1;
+    struct stat now;
+    int error =
+        only->wanted && is_local(path) ? replace_lock_from_writers(AT_FDCWD, path, &claim) : 0;
+    if (error == 0)
+        error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL);
+    if (error == 0 && rename(temporary, path) != 0)
+        error = errno;
+    if (claim >= 0)
+        close(claim);
+    return error;
+}
+
+/* only: NULL if no file may be replaced. */
+static int give_name(const char *temporary, const char *path, const struct replace_only *only)
+{
+    static const struct replace_only none = { .wanted = true };
+    const struct replace_only *may = only != NULL ? only : &none;
+    int error = EINVAL; /* also if the file system lacks RENAME_NOREPLACE */
+    if (may->wanted && !may->exists)
+        error = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
+    if (error == EINVAL)
+        error = rename_over(temporary, path, may);
+    if (error == EEXIST || error == BLOOMFILE_EREPLACED)
+        error = only != NULL ? BLOOMFILE_EREPLACED : EEXIST;
+    if (error != 0)
+        unlink(temporary);
+    return error;
 }
 
 static char *temporary_beside(const char *path)
@@ -70,7 +92,8 @@ static char *temporary_beside(const char *path)
 }
 
 /* Signals are blocked while the temporary file exists, so that it is not left behind. */
-static int write_at(const char *path, const void *bytes, size_t size, bool replace)
+static int write_at(const char *path, const void *bytes, size_t size,
+                    const struct replace_only *only)
 {
     char *temporary = temporary_beside(path);
     sigset_t all, before;
@@ -78,21 +101,33 @@ static int write_at(const char *path, const void *bytes, size_t size, bool repla
         return ENOMEM;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    bool done = fill_temporary(temporary, bytes, size) && give_name(temporary, path, replace);
-    int error = errno;
+    int error = fill_temporary(temporary, bytes, size) ? give_name(temporary, path, only) : errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(temporary);
-    return done ? file_flush_directory(path) : error;
+    return error == 0 ? file_flush_directory(path) : error;
 }
 
-int whole_file_write(const char *path, const void *bytes, size_t size, bool replace)
+static int write_whole(const char *path, const void *bytes, size_t size,
+                       const struct replace_only *only)
 {
     char *real = realpath(path, NULL);
     if (real == NULL && errno == ENOENT)
         real = strdup(path);
     if (real == NULL)
         return errno;
-    const int error = write_at(real, bytes, size, replace);
+    const int error = write_at(real, bytes, size, only);
     free(real);
     return error;
+}
+
+int whole_file_write(const char *path, const void *bytes, size_t size, bool replace)
+{
+    static const struct replace_only any;
+    return write_whole(path, bytes, size, replace ? &any : NULL);
+}
+
+int whole_file_replace_only(const char *path, const void *bytes, size_t size,
+                            const struct replace_only *only)
+{
+    return write_whole(path, bytes, size, only);
 }

@@ -4,6 +4,7 @@
 #include "filters/target_file.h"
 
 #include <bloomfile.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/whole_file.h"
 #include "filters/messages.h"
 #include "filters/opening.h"
 #include "filters/series.h"
@@ -155,6 +157,37 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
     free(resolved);
 }
 
+static struct replace_only held;
+
+void target_hold(const char *path)
+{
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        message_cannot_create(path, errno);
+    held = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
+    int error = bloomfile_thread_replaces_only(fd);
+    if (error == 0 && fd >= 0 && fstat(fd, &held.file) != 0)
+        error = errno;
+    if (error != 0)
+        message_cannot_create(path, error);
+    if (fd >= 0)
+        close(fd);
+}
+
+int target_write(const char *path, const void *bytes, size_t size, bool force)
+{
+    return force ? whole_file_replace_only(path, bytes, size, &held)
+                 : whole_file_write(path, bytes, size, false);
+}
+
+_Noreturn void target_fail_changed(const char *path)
+{
+    cli_fail(0,
+             "cannot replace %s: another process changed it during the run (check the file, then "
+             "run it again)",
+             path);
+}
+
 static struct stat found;
 static bool is_found;
 
@@ -181,10 +214,7 @@ void target_check_unchanged(const char *path)
         bloomfile_close(f);
     }
     if (error == 0 ? info.state == BLOOMFILE_STATE_LIVE : error != BLOOMFILE_EEMPTY)
-        cli_fail(0,
-                 "cannot replace %s: another process changed it during the run (check the file, "
-                 "then run it again)",
-                 path);
+        target_fail_changed(path);
 }
 
 void target_check_patch(const char *path, bool force)

@@ -5,6 +5,7 @@
 #define TOOLS_FILTERS_TARGET_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Ends the program unless `path` can be created or, with `force`, replaced. The library checks
  * again, without a race, when it publishes the file. This early check saves the user a long run
@@ -16,9 +17,21 @@ void target_check(const char *path, bool force);
  * call it again after long work. */
 void target_check_old(const char *path);
 
+/* Lets this program replace only the file that exists now, unchanged; if there is none, it may not
+ * replace any. The library then fails with BLOOMFILE_EREPLACED. Call this before each check of the
+ * file, so that changes after the check are detected. */
+void target_hold(const char *path);
+
+/* Writes bytes to a file. With `force`, replaces only the file of target_hold(). Returns 0 or an
+ * error. */
+int target_write(const char *path, const void *bytes, size_t size, bool force);
+
 /* Ends the program if the file has changed since the last target_check() and now is a live filter,
  * whose new keys would be lost, or cannot be opened. */
 void target_check_unchanged(const char *path);
+
+/* The error of BLOOMFILE_EREPLACED. */
+_Noreturn void target_fail_changed(const char *path);
 
 /* target_check() and target_check_old() for a patch (bfdelta). */
 void target_check_patch(const char *path, bool force);

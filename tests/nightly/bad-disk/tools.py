@@ -108,7 +108,7 @@ def bfcreate(trial):
         made = trial.disk.root / "made"
         if trial.tool("bfcreate", "-m", str(1 << 20), "-k", "4", made, keys=(0, 0, end)):
             trial.extra.append((made, (end, 0, 0, 0)))
-    elif trial.tool("bfcreate", "-f", "--live", "-m", str(1 << 26), "-k", "4",
+    elif trial.tool("bfcreate", "-f", "--live", "--allow-empty", "-m", str(1 << 26), "-k", "4",
                       "-n", "65536", trial.filter):
         if trial.tool("bfadd", trial.filter, keys=(0, 0, end)):
             trial.promise(0, end)

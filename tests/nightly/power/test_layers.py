@@ -20,7 +20,7 @@ class Layers(unittest.TestCase):
             (self.folder / name).mkdir(parents=True)
         self.below = self.folder / "lower" / "filter"
         self.filter = self.folder / "merged" / "filter"
-        run(BFCREATE, "-q", "--live", "-n", "10000", "-f", self.below)
+        run(BFCREATE, "-q", "--live", "--allow-empty", "-n", "10000", "-f", self.below)
         run(BFADD, "-q", self.below, input=OLD)
 
     def mount(self, lower, *options):

@@ -72,7 +72,7 @@ class Shutdown(unittest.TestCase):
 
     def test_a_lost_replacement_is_an_error(self):
         self.tool("bfdelta", "-q", "a", "b", "patch")
-        for words in (["bfcreate", "-q", "-f", "a"], ["bfcreate", "-q", "--live", *SHAPE, "-f", "a"],
+        for words in (["bfcreate", "-q", "-f", "a"], ["bfcreate", "-q", "--live", "--allow-empty", *SHAPE, "-f", "a"],
                       ["bffold", "-q", "--factor", "4", "-f", "a", "a"], ["bfmerge", "-q", "-f", "a", "a", "b"],
                       ["bfdelta", "--apply", "-q", "-f", "a", "patch", "a"]):
             with self.subTest(words=words):

@@ -41,11 +41,16 @@ static bool went_back(const bloomfile_filter *f, const struct record *r)
     return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
 }
 
+static bool header_is_there(const bloomfile_filter *f)
+{
+    return map_is_there(&f->map, f->live->header, HEADER_MAX);
+}
+
 int live_load(const bloomfile_filter *f, struct header *now)
 {
     struct header_faults faults;
     bool back = false;
-    if (!map_is_there(&f->map, f->live->header, HEADER_MAX))
+    if (!header_is_there(f))
         return BLOOMFILE_ECHANGED;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
@@ -71,7 +76,11 @@ int live_load_to_commit(const bloomfile_filter *f, struct header *now)
         guard_distrust(f->guard, error);
     if (error != 0 || now->record.state == BLOOMFILE_STATE_LIVE)
         return error;
-    return now->record.state == BLOOMFILE_STATE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
+    if (now->record.state == BLOOMFILE_STATE_SEALED)
+        return BLOOMFILE_ESEALED;
+    /* The file may be poisoned because this handle found a copy. */
+    const bool copied = atomic_load(&f->guard->error) == BLOOMFILE_ECHANGED;
+    return copied ? BLOOMFILE_ECHANGED : BLOOMFILE_EPOISONED;
 }
 
 /* ---- committing */
@@ -162,12 +171,29 @@ int live_make_durable(const bloomfile_filter *f)
     return error != 0 ? error : sync_record_in_force(f, &now);
 }
 
-/* Returns whether another file was copied over this one after *now was read. The write would hide
- * that: the sequence in force would not be lower. */
-static bool was_copied_over(const bloomfile_filter *f, const struct header *now)
+bool live_was_copied_over(const bloomfile_filter *f, const struct header *now)
 {
     const uint8_t *kept = header_sequence(f->live->header, now->in_force);
-    return shared_load64(kept) != now->record.sequence;
+    return !header_is_there(f) || shared_load64(kept) != now->record.sequence;
+}
+
+int live_check_kept(const bloomfile_filter *f, const struct header *now)
+{
+    if (!live_was_copied_over(f, now))
+        return 0;
+    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+    return BLOOMFILE_ECHANGED;
+}
+
+/* Under another static header the records of this file are not intact, and hide nothing. */
+int live_poison_copy(const bloomfile_filter *f, struct header *now)
+{
+    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+    for (size_t i = 0; i < sizeof now->record.identity; i++)
+        now->record.identity[i] ^= 0xFF; /* other handles return ECHANGED too, and rescue nothing */
+    if (header_is_there(f) && header_is_still(now, f->live->header))
+        poison(place_of(f), now);
+    return BLOOMFILE_ECHANGED;
 }
 
 int live_write(const bloomfile_filter *f, struct header *now, struct record next)
@@ -177,11 +203,11 @@ int live_write(const bloomfile_filter *f, struct header *now, struct record next
     next.sequence = now->record.sequence + 1;
     int error = sync_record_in_force(f, now);
     if (error == 0)
+        error = live_check_kept(f, now);
+    if (error == 0)
         error = write_record(place_of(f), now, &next);
-    if (error == 0 && was_copied_over(f, now)) {
-        guard_distrust(f->guard, BLOOMFILE_ECHANGED);
-        error = BLOOMFILE_ECHANGED;
-    }
+    if (error == 0 && live_was_copied_over(f, now))
+        error = live_poison_copy(f, now);
     if (error != 0)
         return error;
     now->record = next;

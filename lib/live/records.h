@@ -18,7 +18,8 @@
  * BLOOMFILE_ERECORD or _ESTATE, or _ECHANGED if the static part has changed or cannot be read. */
 int live_load(const bloomfile_filter *f, struct header *now);
 
-/* live_load() before a commit. Returns BLOOMFILE_EPOISONED or _ESEALED if the file is not live. */
+/* live_load() before a commit. Returns BLOOMFILE_EPOISONED or _ESEALED if the file is not live;
+ * BLOOMFILE_ECHANGED if it is poisoned and this handle has found a copy. */
 int live_load_to_commit(const bloomfile_filter *f, struct header *now);
 
 /* Returns whether the body may lack added keys, because a write failed and a process poisoned the
@@ -66,8 +67,22 @@ struct record live_add_counts(const struct header *h, struct record r,
 
 /* Syncs the record in force unless it is on disk. Then writes `next` over the other record, with
  * the next sequence, and stores it in *now. A failed write changes nothing; a failed sync poisons
- * the file. BLOOMFILE_ECHANGED: another file was copied over it meanwhile. */
+ * the file. BLOOMFILE_ECHANGED: another file was copied over it since *now was read. If that is
+ * found after the write, live_poison_copy(). */
 int live_write(const bloomfile_filter *f, struct header *now, struct record next);
+
+/* Returns whether another file was copied over this one since *now was read: the record that is in
+ * force in *now has another sequence. A record written then would hide the copy from the other
+ * processes, because the sequence in force would not be lower. */
+bool live_was_copied_over(const bloomfile_filter *f, const struct header *now);
+
+/* Before a write: returns BLOOMFILE_ECHANGED if live_was_copied_over(). */
+int live_check_kept(const bloomfile_filter *f, const struct header *now);
+
+/* After a write over a copy: poisons the copy, with another identity, so that every handle returns
+ * BLOOMFILE_ECHANGED. Not if its static header is another. Changes *now. Returns
+ * BLOOMFILE_ECHANGED. */
+int live_poison_copy(const bloomfile_filter *f, struct header *now);
 
 /* Makes sure that the record in force is on disk. */
 int live_make_durable(const bloomfile_filter *f);

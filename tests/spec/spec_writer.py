@@ -261,8 +261,16 @@ class File:
         if self.on_disk != image.record["sequence"]:
             self.sync_or_poison()
             self.on_disk = image.record["sequence"]
+        self.check_kept(image.in_force, image.slot())
         self.write_record(1 - image.in_force, self.next_record(sequence=sequence, **fields))
-        image.need(os.pread(self.fd, len(image.slot()), SLOTS[image.in_force]) == image.slot(), "ECHANGED")
+        self.check_kept(image.in_force, image.slot(), written=True)
+
+    def check_kept(self, slot, data, written=False):
+        """Checks that no other file was copied over this one. A record written over a copy hides the copy."""
+        kept = os.pread(self.fd, len(data), SLOTS[slot]) == data
+        if written and not kept and os.pread(self.fd, H // 2, 0) == self.image.data[:H // 2]:
+            self.poison(identity=bytes(byte ^ 0xFF for byte in self.image.record["identity"]))
+        self.image.need(kept, "ECHANGED")
 
     def next_record(self, **fields):
         """The record in force with these fields; a layer with a successor keeps its mark (live.md 9.1)."""
@@ -288,14 +296,14 @@ class File:
             self.write(flags=record["flags"] | SYNC_BEGUN)
             self.reload()
 
-    def poison(self):
+    def poison(self, **fields):
         """Byte 1 is held. Poisons from the record in force at the last read, even if a record was written since."""
         image = self.image
         for step, slot in (1, 1 - image.in_force), (2, image.in_force):
             sequence = image.record["sequence"] + step
             if sequence < SEALED_SEQUENCE:
                 with suppress(OSError):
-                    self.write_record(slot, self.next_record(sequence=sequence, state=POISONED))
+                    self.write_record(slot, self.next_record(sequence=sequence, state=POISONED, **fields))
                     self.sync()
 
     def sync_or_poison(self):

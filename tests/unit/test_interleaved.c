@@ -1075,6 +1075,16 @@ ALONE(acl_is_dropped_with_the_group)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
+static void make_anew(void)
+{
+    free(older.data);
+    close_all();
+    assert_int_equal(unlink("live"), 0);
+    make_live("live", BLOOMFILE_LAYOUT_COUNTING);
+    writer = opened("live", BLOOMFILE_OPEN_WRITE);
+    reader = opened("live", 0);
+}
+
 /* Also in the middle of a commit, whose record then has the highest sequence. */
 ALONE(copy_over_a_live_file_during_a_sync_is_detected)
 {
@@ -1089,11 +1099,50 @@ ALONE(copy_over_a_live_file_during_a_sync_is_detected)
         const int error = with_others(sync_writer, moments[i].call, moments[i].nth, copy_older);
         assert_true(error == 0 || error == BLOOMFILE_ECHANGED);
         assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
-        free(older.data);
-        close_all();
-        assert_int_equal(unlink("live"), 0);
-        make_live("live", BLOOMFILE_LAYOUT_COUNTING);
-        writer = opened("live", BLOOMFILE_OPEN_WRITE);
+        make_anew();
+    }
+}
+
+static void copy_sealed(void)
+{
+    struct bytes bytes = read_file("sealed");
+    write_file("live", bytes.data, bytes.size);
+    free(bytes.data);
+}
+
+/* The record of the writer is not intact there. */
+ALONE(sealed_file_that_is_copied_over_a_live_file_during_a_sync_stays_whole)
+{
+    assert_error(with_others(sync_writer, ON_pwrite64, 2, copy_sealed), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_open(&third, "live", BLOOMFILE_OPEN_WRITE), BLOOMFILE_ESEALED);
+    assert_flawless(flaw_of_sealed_file("live"));
+}
+
+/* The writer writes its record over the copy. */
+ALONE(copy_over_a_live_file_during_a_sync_is_detected_by_all_processes)
+{
+    static const struct {
+        enum fault_call call;
+        unsigned nth;
+    } moments[] = { { ON_pwrite64, 1 }, { ON_pwrite64, 2 }, { ON_msync, 1 }, { ON_msync, 2 } };
+    for (size_t i = 0; i < ROWS(moments); i++) {
+        join_them();
+        older = read_file("live");
+        assert_error(bloomfile_add_digest(third, number(0, ABSENT), NULL), 0);
+        assert_error(bloomfile_sync(third, NULL), 0);
+        assert_error(bloomfile_check(reader), 0);
+        const int error = with_others(sync_writer, moments[i].call, moments[i].nth, copy_older);
+        assert_error(error, BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
+        if (moments[i].call == ON_msync) /* found before a write */
+            assert_file_holds("live", older.data, older.size);
+        assert_error(bloomfile_check(reader), BLOOMFILE_ECHANGED);
+        assert_true(has_numbers(reader, ABSENT, ABSENT + 1));
+        assert_error(bloomfile_sync(third, NULL), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_rescue("made", third, 0), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_finish(third), BLOOMFILE_ECHANGED);
+        make_anew();
     }
 }
 

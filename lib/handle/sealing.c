@@ -67,6 +67,9 @@ static int seal(bloomfile_filter *f, const uint8_t *watermark)
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)
         return live_poison(f, &now, error);
+    error = live_check_kept(f, &now); /* of a copy, neither the sums nor the counts are known */
+    if (error != 0)
+        return error;
     error = check_counts(f, &recorded, &sealed.record);
     if (error == 0) /* seal 3: over the record that is not in force */
         error = record_write(f->live->fd, &f->live->own, &sealed, &sealed.record, f->map.bytes,
@@ -78,10 +81,14 @@ static int seal(bloomfile_filter *f, const uint8_t *watermark)
     error = map_sync(&f->map, HEADER_MAX); /* seal 4: to disk before the other is written */
     if (error != 0)
         return live_poison(f, &now, error);
+    if (live_was_copied_over(f, &now))
+        return live_poison_copy(f, &now);
     become_sealed(f, &sealed);
     /* seal 5: the same bytes over the other record; seal 6: to disk. */
     error = record_write(f->live->fd, &f->live->own, &sealed, &sealed.record, f->map.bytes,
                          now.in_force, now.in_force);
+    if (error == 0 && live_was_copied_over(f, &sealed))
+        return live_poison_copy(f, &now);
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
@@ -124,6 +131,8 @@ int sealing(bloomfile_filter *f, const uint8_t *watermark)
         lock_try(f->live->fd, LOCK_WRITERS, false);
     if (error == 0)
         changed_note_sealed(f);
+    if (error == 0)
+        error = changed_or_damaged(f);
     if (error == 0)
         error = join_check_path(f);
     if (!f->live->writing) {

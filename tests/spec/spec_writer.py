@@ -492,6 +492,7 @@ def seal_body(file, n, flags, until):
     os.pwrite(file.fd, entries(body), H + len(body))
     if until >= 2:
         file.sync_or_poison()
+    file.check_kept(image.in_force, image.slot())
     ones, overflow = ones_and_overflow(h, body)
     counted = file.totals()
     lost = h["layout"] != COUNTING and ones < counted["ones"]
@@ -509,8 +510,10 @@ def seal_body(file, n, flags, until):
         file.write_record(1 - image.in_force, sealed)
     if until >= 4:
         file.sync_or_poison()
+        file.check_kept(image.in_force, image.slot(), written=True)
     if until >= 5:
         file.write_record(image.in_force, sealed)
+        file.check_kept(1 - image.in_force, sealed, written=True)
     if until >= 6:
         file.sync()
 

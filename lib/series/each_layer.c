@@ -70,6 +70,14 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark)
     }
 }
 
+/* Keys were found, and not added again, in layers that this handle has not joined. */
+static int leave_layer(bloomfile_filter *layer)
+{
+    const int before = changed_or_damaged(layer);
+    const int error = handle_is_writing(layer) ? writers_leave(layer) : 0;
+    return before != 0 ? before : error;
+}
+
 int series_finish(bloomfile_filter *f)
 {
     struct series *s = f->series;
@@ -78,7 +86,7 @@ int series_finish(bloomfile_filter *f)
     const struct layers *l = layers_enter(f);
     int error = atomic_load(&f->guard->error);
     for (size_t i = 0; i < l->count; i++) {
-        int of_layer = handle_is_writing(l->list[i]) ? writers_leave(l->list[i]) : 0;
+        const int of_layer = leave_layer(l->list[i]);
         error = error == 0 ? of_layer : error;
     }
     if (error == 0)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/bytes.h"
 #include "format/header.h"
 #include "live_support.h"
 #include "series/lookup.h"
@@ -511,6 +512,34 @@ TEST_IN_DIR(an_older_copy_of_a_layer_is_refused)
                 unlink(name);
             assert_int_equal(unlink("old"), 0);
         }
+}
+
+/* The writer has not joined the older layer, but found its keys there. */
+TEST_IN_DIR(finish_reports_an_older_layer_that_was_copied_over)
+{
+    for (int syncs = 0; syncs < 2; syncs++) {
+        bloomfile_filter *f = create("old", BLOOMFILE_SERIES_GROW);
+        add_numbers_to(f, 0, 10, 10);
+        finish(f);
+        copy_file("old", "kept");
+        f = opened("old", BLOOMFILE_OPEN_WRITE);
+        add_numbers_to(f, 0, 2 * FIRST, 10);
+        finish(f);
+        f = opened("old", BLOOMFILE_OPEN_WRITE);
+        assert_int_equal(add_numbers_to(f, 0, FIRST / 2, 10), 0);
+        copy_file("kept", "old");
+        if (syncs)
+            assert_error(bloomfile_sync(f, NULL), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_finish(f), BLOOMFILE_ECHANGED);
+        assert_int_equal(absent_of(f, 0, FIRST), 0);
+        struct bytes newest = read_file("old.1");
+        const uint8_t *record = record_at(newest.data, slot_in_force("old.1"));
+        assert_int_equal(get64(record + RECORD_AT_boot_id), 0); /* left all the same */
+        free(newest.data);
+        bloomfile_close(f);
+        assert_int_equal(unlink("old.1"), 0);
+        assert_int_equal(unlink("old"), 0);
+    }
 }
 
 /* S12, L23. A new layer copies it. A sealed series has it only in its last layer. */

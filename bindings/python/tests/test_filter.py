@@ -8,6 +8,7 @@ import gc
 import os
 import pathlib
 import pickle
+import signal
 import sys
 import unittest
 import warnings
@@ -114,6 +115,70 @@ class Building(Case):
                     bloomfile.build(self.path, keys, replace=True, allow_empty=True)
                 self.assertEqual(raised.exception.errno, errno.EBUSY)
         self.build(["b"], replace=True)
+
+    def test_live_filter_that_gets_keys_during_a_build_is_not_replaced(self):
+        def add(first, key):
+            with bloomfile.LiveFilter.create(self.path, 1000) if first else bloomfile.LiveFilter(self.path) as live:
+                live.add(key)
+
+        def keys(first, key):
+            yield "b"
+            add(first, key)
+        for first in True, False:  # it appears; it changes
+            for key in "a", "c":
+                with self.subTest(first=first, key=key):
+                    self.path.unlink(missing_ok=True)
+                    if not first:
+                        add(True, "z")
+                        self.until_time_moves()
+                    with self.assertRaisesRegex(OSError, "changed it during the build.*test.bloom") as raised:
+                        bloomfile.build(self.path, keys(first, key), replace=True)
+                    self.assertEqual(raised.exception.errno, errno.EBUSY)
+                    self.assertEqual(bloomfile.Filter(self.path).contains_many(["z", key]), bytes([not first, 1]))
+        self.assertIn("d", self.build(["d"], replace=True))
+
+    def test_live_filter_that_gets_keys_after_the_last_check_is_not_replaced(self):
+        real = bloomfile._may_be_live
+        self.addCleanup(setattr, bloomfile, "_may_be_live", real)
+
+        def add_after(path):
+            found = real(path)
+            with bloomfile.LiveFilter.create(path, 1000, replace=True) as live:
+                live.add("a")
+            return found
+        bloomfile._may_be_live = add_after
+
+        def keys():
+            self.build(["x"]).close()
+            yield "b"
+        self.assertRaisesRegex(OSError, "changed it during the build", bloomfile.build, self.path, keys(), replace=True)
+        self.assertIn("a", bloomfile.Filter(self.path))
+
+    def test_signal_handler_replaces_files_during_a_build_that_may_not(self):
+        other = self.folder / "other"
+
+        def handle(number, frame):
+            bloomfile.LiveFilter.create(other, 1000, replace=True).close()
+            self.build(["y"], path=other, replace=True).close()
+            with bloomfile.LiveFilter.create(self.path, 1000) as live:
+                live.add("a")
+        self.build(["x"], path=other).close()
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, handle))
+        with bloomfile.Builder(layout="ribbon") as builder:
+            builder.add_digests(bloomfile.hash_many([0, *range(1_000_000)]))  # the repeated key makes it build twice
+            builder._replaces_only(-1)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            self.assertRaises(errors.EREPLACED, builder.finish, self.path, replace=True)
+        self.assertIn("y", bloomfile.Filter(other))
+        self.assertIn("a", bloomfile.Filter(self.path))
+
+    def test_sealed_filter_that_appears_or_changes_during_a_build_is_replaced(self):
+        def keys():
+            for key in "xy":
+                self.build([key], replace=True).close()
+                yield key + key
+        for _ in range(2):
+            self.assertEqual(self.build(keys(), replace=True).contains_many(["xx", "yy", "y"]), b"\1\1\0")
 
     def test_inspect_refuses_a_fifo_without_waiting(self):
         os.mkfifo(self.path)

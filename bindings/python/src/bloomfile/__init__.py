@@ -66,18 +66,71 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
     If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If the rate is above twice
     the target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
     replaces only an empty filter, unless allow_empty is true: most often its source has failed. A live filter that a writer has
-    open is not replaced: OSError (EBUSY).
+    open, or that appears or changes during the build, is not replaced: OSError (EBUSY).
     """
     with Builder(fpr, **params) as builder:
-        if replace:
+        if not replace:
+            builder.add_many(keys)
+            builder.finish(path)
+            return _checked(Filter(path))
+        with _file_at(path) as file:
+            first = _state_of(file)
             _check_unused(path)
         builder.add_many(keys)
-        if replace and not allow_empty and _is_worth_keeping(path):
-            _check_not_empty(path, builder.count())
-        if replace:
-            _check_unused(path)
-        builder.finish(path, replace=replace)
+        _replace(builder, path, first, allow_empty)
     return _checked(Filter(path))
+
+
+_TRIES = 10  # to replace a file that other processes replace too
+
+
+def _replace(builder, path, first, allow_empty):
+    """Writes again if another sealed filter took the name while this filter was written. first: the file before keys were added."""
+    for left in reversed(range(_TRIES)):
+        with _file_at(path) as file:
+            builder._replaces_only(file)  # before the checks: changes after them are detected
+            if not allow_empty and _is_worth_keeping(path):
+                _check_not_empty(path, builder.count())
+            _check_unused(path)
+            if _state_of(file) != first and _may_be_live(path):
+                raise OSError(_errno.EBUSY, "another process changed it during the build, and the keys that it added would be lost",
+                              _os.fsdecode(path))
+            try:
+                return builder.finish(path, replace=True)
+            except errors.EREPLACED:
+                if left == 0:
+                    raise
+
+
+@_contextlib.contextmanager
+def _file_at(path):
+    """A descriptor of the file, or -1."""
+    try:
+        file = _os.open(path, _os.O_PATH)
+    except (FileNotFoundError, NotADirectoryError):
+        yield -1
+        return
+    try:
+        yield file
+    finally:
+        _os.close(file)
+
+
+def _state_of(file):
+    if file < 0:
+        return None
+    now = _os.fstat(file)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+
+
+def _may_be_live(path):
+    try:
+        with Filter(path) as found:
+            return found.info().state == "live"
+    except (FileNotFoundError, errors.EEMPTY):
+        return False
+    except (Error, OSError):
+        return True
 
 
 def _is_worth_keeping(path):

@@ -32,7 +32,7 @@ def build(path: StrOrBytesPath, keys: _Keys, fpr: float | None = None, *, replac
     If there are more keys than `capacity` and the rate is above its target, a UserWarning gives the rate. If the rate is above twice
     the target, EFULL is raised and nothing is made or replaced, unless over_capacity is true. With replace, an input without keys
     replaces only an empty filter, unless allow_empty is true: most often its source has failed. A live filter that a writer has
-    open is not replaced: OSError (EBUSY).
+    open, or that appears or changes during the build, is not replaced: OSError (EBUSY).
     """
 def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]:
     """Returns what folding by each possible factor would make, and the rate after `more` more keys."""

@@ -19,6 +19,7 @@ struct builder {
     struct state *state;
     uint64_t seed, capacity; /* capacity 0: none, or that of all slices together */
     struct kind keys;
+    struct only only; /* the file that finish() may replace */
     unsigned born;    /* where it was made; 0: not yet */
     unsigned batches; /* number of batches in progress: they will add more keys */
     bool crowd;       /* several threads may add concurrently */
@@ -261,6 +262,24 @@ static PyObject *excess(const struct builder *self, bloomfile_builder *b)
                                 (unsigned long long)keys, (unsigned long long)self->capacity);
 }
 
+static PyObject *replaces_only(struct builder *self, PyObject *fd)
+{
+    struct only only = { .wanted = true, .fd = (int)PyLong_AsLong(fd) };
+    if (PyErr_Occurred())
+        return NULL;
+    if (only.fd >= 0 && fstat(only.fd, &only.then) != 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    self->only = only;
+    return Py_NewRef(Py_None);
+}
+
+static int write_only(bloomfile_builder *b, struct bloomfile_destination *to,
+                      const struct only *only)
+{
+    const int error = only->wanted ? long_call_replaces_only(only) : 0;
+    return error != 0 ? error : bloomfile_builder_write(b, to);
+}
+
 static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords)
 {
     struct destination d;
@@ -268,7 +287,7 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
     const bool taken = destination_parse(&d, "O&|$p:finish", args, keywords);
     bloomfile_builder *b = taken ? enter_whole(self, d.path) : NULL;
     if (b != NULL) {
-        LONG_CALL(error, bloomfile_builder_write(b, &d.to));
+        LONG_CALL(error, write_only(b, &d.to, &self->only));
         if (error == BLOOMFILE_EFULL) {
             error_raise_asked(self->state, error, d.path, excess(self, b));
             error = ERROR_RAISED;
@@ -356,6 +375,7 @@ static PyMethodDef methods[] = {
     { "set_tag", FUNCTION(set_tag), METH_O,
       "set_tag($self, tag, /)\n--\n\n"
       "Replaces the tag, of at most 16 bytes." },
+    { "_replaces_only", FUNCTION(replaces_only), METH_O, NULL }, /* for bloomfile.build() */
     { "finish", FUNCTION(finish), WITH_KEYWORDS,
       "finish($self, path, *, replace=False)\n--\n\n"
       "Writes the filter. It appears at the path whole and on disk, or not at all. After an "

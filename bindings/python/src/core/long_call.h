@@ -4,19 +4,34 @@
 #ifndef BLOOMFILE_PYTHON_LONG_CALL_H
 #define BLOOMFILE_PYTHON_LONG_CALL_H
 
+#include <sys/stat.h>
+
 #include "python.h"
+
+/* The one file that a call may replace. */
+struct only {
+    bool wanted; /* false: any file */
+    int fd;      /* -1: there must be no file at the path */
+    struct stat then;
+};
 
 struct long_call {
     PyThreadState *python;
     struct long_call *outer; /* of this thread, in which a handler began this one */
     int64_t begun, next;     /* nanoseconds: when it began, and looks for signals again */
+    const struct only *only; /* or NULL */
     bool raised;
+    int error; /* that ends the call */
 };
 
 void long_call_begin(struct long_call *call);
 
 /* Returns the error of the call, or ERROR_RAISED if a handler has raised. */
 int long_call_end(struct long_call *call, int error);
+
+/* Lets the call of this thread replace only this file, as it was then. Returns 0, or
+ * BLOOMFILE_EREPLACED if it has changed. */
+int long_call_replaces_only(const struct only *only);
 
 /* Both, around a call whose error is in `error` afterwards. */
 #define LONG_CALL(error, call)                                                                     \

@@ -27,6 +27,9 @@ impl Filter<'_> {
     /// Writes a file, which replaces a regular file of that name. Follows symbolic links, also to a
     /// file that does not exist yet.
     ///
+    /// Also replaces a live filter, without looking for its keys and writers. Keys that another
+    /// program adds to that filter are then lost.
+    ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
     /// So the name always leads to a whole file, also after a crash. A process that is killed can
     /// leave a file `.bloomfile.*.tmp`: remove it by hand.

@@ -264,7 +264,7 @@ class Records(TroubleTest):
                 self.both_refuse_to_seal("live", "EBODY", changes=True)
             for by in "c", "python":
                 self.write("live", craft.edit(killed, record={"boot_id": OTHER_BOOT}))
-                self.add(by, "live", [], accept_unclean=True)
+                self.add(by, "live", KEYS[:1], accept_unclean=True)
                 self.assertEqual(self.inspected("live")["faults"], [])
                 self.output("bfseal", "-q", "live")
 

@@ -183,6 +183,16 @@ int combine_compatible(const struct header *x, const struct header *y)
 /* Fills a boot_id that equals no real boot_id, and so marks the file as unclean. */
 #define NO_BOOT 0xFF
 
+/* Returns whether the caller has accepted an unclean file that no sync has cleaned since. A sync in
+ * progress may be the one that cleans it. */
+static bool is_unclean(const bloomfile_filter *f)
+{
+    struct header now;
+    return f->live->accept_unclean && (f->live->incomplete || live_load(f, &now) != 0 ||
+                                       (now.record.flags & RECORD_SYNC_BEGUN) != 0 ||
+                                       join_check_clean(f->live->fd, &now, false) != 0);
+}
+
 /* doubtful: the kernel may have dropped dirty pages, so only BLOOMFILE_ECHANGED is an error. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
@@ -198,15 +208,9 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
         error = doubtful ? changed_before_reading(s->f) : source_verdict(s);
     h->record.ones = s->tally.ones; /* as counted, not as recorded: bits may be lost */
     h->record.overflow = s->tally.overflow;
+    if (is_unclean(s->f)) /* it may have become unclean during the copy */
+        memset(h->record.boot_id, NO_BOOT, sizeof h->record.boot_id);
     return error != 0 ? error : new_image_finish(r, h);
-}
-
-/* Returns whether the caller has accepted an unclean file that no sync has cleaned since. */
-static bool is_unclean(const bloomfile_filter *f)
-{
-    struct header now;
-    return f->live->accept_unclean && (f->live->incomplete || live_load(f, &now) != 0 ||
-                                       join_check_clean(f->live->fd, &now, false) != 0);
 }
 
 int rescue(struct destination to, const bloomfile_filter *f, uint64_t series, bool succeeded)

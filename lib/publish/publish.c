@@ -304,7 +304,7 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
         return ENOMEM;
     p->replace = replace;
     p->like = like;
-    if (like == NULL)
+    if (like == NULL && replace)
         p->only = thread_only;
     int error = locate(p, path);
     if (error == 0)
@@ -420,8 +420,7 @@ static int take_place(struct publication *p)
         error = keep_rights(p); /* the rights of the file that is at the path now */
     if (error == 0)
         error = give_name(p);
-    if (claim >= 0)
-        close(claim);
+    replace_unlock(claim);
     return error;
 }
 

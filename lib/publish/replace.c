@@ -99,6 +99,18 @@ static int stop_writers(int fd)
     return BLOOMFILE_EREPLACED;
 }
 
+void replace_unlock(int claim)
+{
+    struct flock lock = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
+    };
+    if (claim < 0)
+        return;
+    fcntl(claim, F_OFD_SETLK, &lock);
+    flock(claim, LOCK_UN);
+    close(claim);
+}
+
 int replace_lock_from_writers(int directory, const char *name, int *claim)
 {
     int error = replace_lock_take(directory, name, claim);

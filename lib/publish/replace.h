@@ -22,15 +22,19 @@ int replace_only_check(const struct replace_only *only, const struct stat *now);
 /* ---- The lock that a process holds while it replaces a file. */
 
 /* Locks the file that has the name when this returns, by flock(). Waits for another process for at
- * most one second. Returns 0 or an errno. close(*claim) releases the lock. *claim is -1 if the name
+ * most one second. Returns 0 or an errno. *claim is for replace_unlock(); it is -1 if the name
  * is not a regular file, if it cannot be read or locked, or if another process keeps its lock. */
 int replace_lock_take(int directory, const char *name, int *claim);
 
 /* replace_lock_take(), which also makes programs that join or leave the writers of a live file wait
- * until *claim is closed. If another process keeps the flock(), takes the second lock alone.
+ * until replace_unlock(). If another process keeps the flock(), takes the second lock alone.
  * Returns BLOOMFILE_EREPLACED if a writer changes the records for longer than one second. Only for
  * file systems on which locks bind all processes (filesystem_is_local). */
 int replace_lock_from_writers(int directory, const char *name, int *claim);
+
+/* Releases the locks, also those that a child of fork() has inherited, and closes the descriptor.
+ * claim: may be -1. */
+void replace_unlock(int claim);
 
 /* ---- The rights of a file that replaces another file. */
 

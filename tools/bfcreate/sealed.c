@@ -239,7 +239,7 @@ static int write_checked(const struct create *c, bloomfile_builder *builder, uin
     destination_check_again(c->path);
     if (!destination_is_stdout(c->path)) {
         target_check_unchanged(c->path);
-        if (read == 0)
+        if (read == 0 || c->params.slices > 0)
             check_number_of_keys(c, builder, read);
     }
     return (c->embedded ? write_embedded : write_file)(c, builder);

@@ -117,11 +117,13 @@ static void count_known(const struct confirm *c, const struct bloomfile_key *key
     }
 }
 
-/* The least number of the filter's keys that the right list has. An estimate may be too high. */
+/* The least number of the filter's keys that the right list has. An estimate may be too high, and
+ * so may be the count of a live filter, or of a counting filter. */
 static uint64_t least_keys(const struct bloomfile_info *info)
 {
     const uint64_t doubt = info->keys / 4 + 16;
-    if (info->keys_estimated == 0)
+    if (info->keys_estimated == 0 && info->state == BLOOMFILE_STATE_SEALED &&
+        info->layout != BLOOMFILE_LAYOUT_COUNTING)
         return info->keys;
     return info->keys > doubt ? info->keys - doubt : 0;
 }

@@ -61,8 +61,7 @@ static int rename_over(const char *temporary, const char *path, const struct rep
         error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL);
     if (error == 0 && rename(temporary, path) != 0)
         error = errno;
-    if (claim >= 0)
-        close(claim);
+    replace_unlock(claim);
     return error;
 }
 

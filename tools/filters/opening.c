@@ -36,12 +36,11 @@ bloomfile_filter *opening_must(const char *path, unsigned flags, enum opening_us
 bool opening_accepted_unclean(const char *path, unsigned flags)
 {
     bloomfile_filter *f;
-    struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
     if ((flags & BLOOMFILE_OPEN_ACCEPT_UNCLEAN) == 0)
         return false;
-    const int error = opening_from(&f, bloomfile_from_path(path), 0, OPENING_ANY, &report);
+    const int error = opening_any(&f, path, 0);
     bloomfile_close(f);
-    return error == BLOOMFILE_EUNCLEAN || report.reason == BLOOMFILE_REASON_OLDER_COPY;
+    return error != 0; /* any error: a file that is called unclean loses no keys */
 }
 
 void opening_result(const char *path, const char *done, struct bloomfile_info *info,

@@ -293,6 +293,7 @@ MEANS = (
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page was removed
     ("lseek", None, "overwritten|removed or replaced"),                    # an unknown size counts as a changed size
     ("openat", "EBUSY", "it is being sealed"),
+    ("openat", None, "its keys would be lost"),                            # a filter that cannot be opened may have keys
     ("msync", None, "poisoned"),
     ("fdatasync", None, "poisoned"),
     ("pwrite64", None, "a writer was killed during a sync"),               # the mark of a sync could not be removed

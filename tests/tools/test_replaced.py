@@ -228,8 +228,8 @@ class Replacing(ReplacedTest):
             if name == "late":
                 self.create_live("-n", 100, name=name)
             self.output("bfadd", "-q", name, stdin=b"b\n")
-            self.assertEqual(self.result(creator), (2, b"", f"bfcreate: cannot replace {name}: another process changed it during the run "
-                                                            "(check the file, then run it again)\n".encode()))
+            self.assertEqual(self.result(creator), (2, b"", f"bfcreate: cannot replace {name}: another process changed it during the run, "
+                                                            "and the keys that it added would be lost (write to another file)\n".encode()))
             self.assertEqual(self.query(name, stdin=b"b\n"), [b"b"])
 
     def test_killed_writer_does_not_prevent_replacement(self):

@@ -28,7 +28,7 @@
 
 enum {
     NONE_SIZE = 100, /* for the message that there are no keys */
-    TRIES = 10       /* to replace a file that other processes replace too */
+    TRIES = 1000     /* to replace a file that other processes replace too */
 };
 
 _Noreturn void create_fail(const struct create *c, int error)

@@ -183,8 +183,8 @@ int target_write(const char *path, const void *bytes, size_t size, bool force)
 _Noreturn void target_fail_changed(const char *path)
 {
     cli_fail(0,
-             "cannot replace %s: another process changed it during the run (check the file, then "
-             "run it again)",
+             "cannot replace %s: another process changed it during the run, and the keys that it "
+             "added would be lost (write to another file)",
              path);
 }
 

@@ -81,7 +81,7 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
     return _checked(Filter(path))
 
 
-_TRIES = 10  # to replace a file that other processes replace too
+_TRIES = 1000  # to replace a file that other processes replace too
 
 
 def _replace(builder, path, first, allow_empty):
@@ -160,7 +160,7 @@ def _check_unused(path):
     try:
         with _open_regular(path) as file:
             lock = _fcntl.fcntl(file, _fcntl.F_OFD_GETLK, _struct.pack("hhqqi0q", _fcntl.F_WRLCK, _os.SEEK_SET, 0, 1, 0))
-    except (Error, OSError):
+    except (FileNotFoundError, errors.ENOTREGULAR):
         return
     if _struct.unpack_from("h", lock)[0] != _fcntl.F_UNLCK:
         raise OSError(_errno.EBUSY, "it is open for writing, and the keys that its writers add would be lost", _os.fsdecode(path))

@@ -184,7 +184,7 @@ int combine_compatible(const struct header *x, const struct header *y)
 #define NO_BOOT 0xFF
 
 /* Returns whether the caller has accepted an unclean file that no sync has cleaned since. A sync in
- * progress may be the one that cleans it. */
+ * progress may have begun after the body was read, so its mark also counts. */
 static bool is_unclean(const bloomfile_filter *f)
 {
     struct header now;

@@ -143,6 +143,12 @@ class Unclean(TroubleTest):
             self.assertEqual(writer.wait(TIMEOUT), -number)
             self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
 
+    def test_file_remains_unclean_without_descriptors(self):
+        for most in range(4, 16):
+            self.run_tool("bfadd", "--accept-unclean", "live", stdin=b"", preexec_fn=lambda most=most: resource.setrlimit(
+                resource.RLIMIT_NOFILE, (most, most)))
+            self.assertEqual(self.trouble("bfquery", "live", "keys"), f"bfquery: {UNCLEAN}")
+
     def test_file_remains_unclean_if_the_input_has_no_keys(self):
         remains = "bfadd: live remains unclean, because no key was read (add all keys since its last sync again)\n"
         self.write("empty", b"")

@@ -57,6 +57,16 @@ class Confirm(ToolTest):
         self.write("mixed", lines(*many, *numbered(9000, "absent ")))
         self.assertEqual(self.confirmed("--memory", "16Mi", "filter", "mixed"), lines(*many))
 
+    def test_right_list_is_accepted_if_the_filter_counts_too_many_keys(self):
+        """Removing a key brings no counter to 0 if other keys have all its counters."""
+        keys = numbered(20_000)
+        self.create_live("-l", "counting", "-n", 20_000)
+        self.output("bfadd", "-q", "live", stdin=lines(*keys))
+        self.output("bfadd", "-q", "--remove", "live", stdin=lines(*keys[:10_000]))
+        self.write("rest", lines(*keys[10_000:]))
+        self.assertGreater(self.inspected("live")["record"]["n"], 10_000)
+        self.assertEqual(self.output("bfquery", "--confirm", "rest", "live", stdin=lines(keys[0], keys[-1])), lines(keys[-1]))
+
     def test_confirm_list_may_repeat_lines(self):
         """Of all sizes: the number of distinct lines is an estimate."""
         for count in *range(1, 40), 300, 1000, 3000, 20_000, 100_000:

@@ -7,6 +7,7 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +317,47 @@ static void mark_sync_begun(void)
     change_record("live", slot, 12, 4, RECORD_SYNC_BEGUN);
     change_record("live", slot, 40, 8, get64(id));
     change_record("live", slot, 48, 8, get64(id + 8));
+}
+
+static int rescue_as_reader(void)
+{
+    return bloomfile_rescue("made", reader, 0);
+}
+
+ALONE(rescue_of_a_file_that_becomes_unclean_meanwhile_is_unclean)
+{
+    close_all();
+    reader = opened("live", BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+    assert_error(with_others(rescue_as_reader, ON_fdatasync, 1, mark_sync_begun), 0);
+    assert_error(bloomfile_open(&third, "made", 0), BLOOMFILE_EUNCLEAN);
+}
+
+static pid_t forked;
+
+static void fork_a_child(void)
+{
+    forked = fork();
+    if (forked == 0)
+        for (;;)
+            pause();
+}
+
+static int replace_live(void)
+{
+    return bloomfile_copy_sealed(TO_PATH("live", BLOOMFILE_TO_REPLACE), reader, NULL);
+}
+
+/* The child inherits the lock on the old file, which has another name too. */
+ALONE(child_of_a_process_that_replaces_a_file_does_not_stop_its_writers)
+{
+    bloomfile_close(writer);
+    make_hard_link("live", "other");
+    assert_error(with_others(replace_live, ON_renameat, 1, fork_a_child), 0);
+    alarm(20);
+    writer = opened("other", BLOOMFILE_OPEN_WRITE);
+    alarm(0);
+    assert_int_equal(kill(forked, SIGKILL), 0);
+    assert_int_equal(waitpid(forked, NULL, 0), forked);
 }
 
 /* L12. */

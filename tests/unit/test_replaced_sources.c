@@ -324,6 +324,12 @@ ALONE(thread_without_permission_to_replace_needs_a_free_name)
     make_new();
     assert_error(bloomfile_thread_replaces_only(-1), 0);
     assert_error(bloomfile_create(&f, "new", &shape, BLOOMFILE_TO_REPLACE), BLOOMFILE_EREPLACED);
+    const int fd = open("new", O_RDONLY);
+    assert_error(bloomfile_thread_replaces_only(fd), 0);
+    close(fd);
+    assert_error(bloomfile_create(&f, "free", &shape, BLOOMFILE_TO_REPLACE), BLOOMFILE_EREPLACED);
+    assert_error(bloomfile_create(&f, "free", &shape, 0), 0); /* it replaces no file */
+    bloomfile_close(f);
     assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
     assert_error(bloomfile_create(&f, "new", &shape, BLOOMFILE_TO_REPLACE), 0);
     bloomfile_close(f);

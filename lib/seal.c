@@ -2,8 +2,6 @@
  * Sealing in place, and sealed copies. */
 #include <bloomfile_live.h>
 #include <bloomfile_unstable.h>
-#include <errno.h>
-#include <sys/stat.h>
 
 #include "image/params.h"
 #include "live/handle.h"
@@ -15,16 +13,10 @@ int bloomfile_seal(bloomfile_filter *f, const uint8_t watermark[BLOOMFILE_WATERM
 
 /* ---- copies */
 
-static int take_only(struct replace_only *only, int fd)
-{
-    *only = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
-    return only->exists && fstat(fd, &only->file) != 0 ? errno : 0;
-}
-
 int bloomfile_replace_only(bloomfile_filter *f, int fd)
 {
     struct replace_only only;
-    const int error = take_only(&only, fd);
+    const int error = replace_only_note(&only, fd);
     if (error == 0)
         f->only = only;
     return error;
@@ -33,7 +25,7 @@ int bloomfile_replace_only(bloomfile_filter *f, int fd)
 int bloomfile_thread_replaces_only(int fd)
 {
     struct replace_only only = { 0 };
-    const int error = fd != BLOOMFILE_REPLACES_ANY ? take_only(&only, fd) : 0;
+    const int error = fd != BLOOMFILE_REPLACES_ANY ? replace_only_note(&only, fd) : 0;
     if (error == 0)
         publish_thread_replaces_only(&only);
     return error;

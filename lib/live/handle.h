@@ -42,7 +42,7 @@ struct live {
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */
     bool turns;               /* BLOOMFILE_OPEN_ONE_THREAD, where turns save time */
     bool accept_unclean;      /* BLOOMFILE_OPEN_ACCEPT_UNCLEAN */
-    bool incomplete;          /* unclean, because the layer before it is an older copy of itself */
+    atomic_bool incomplete;   /* unclean, because the layer before it is an older copy of itself */
     unsigned (*set)(uint8_t *body, uint64_t units, unsigned k,
                     uint64_t digest); /* adds one key by the kernel; NULL: use adding() */
 };

@@ -212,7 +212,7 @@ static int move_to_free_name(struct publication *p)
         p->temporary[0] = '\0';
         return 0;
     }
-    if (errno != EINVAL && errno != ENOSYS)
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
         return errno;
     if (linkat(p->directory, p->temporary, p->directory, p->name, 0) != 0)
         return errno;
@@ -250,9 +250,9 @@ static int give_name(struct publication *p)
         error = unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
         if (!p->replace || error == 0)
             return error;
-        if (error == EEXIST)
-            return BLOOMFILE_EREPLACED;
-    } /* the file system does not support RENAME_NOREPLACE */
+        if (unnamed || (error != EPERM && error != EOPNOTSUPP))
+            return error == EEXIST ? BLOOMFILE_EREPLACED : error;
+    } /* the file system supports neither RENAME_NOREPLACE nor links */
     return rename_over(p, unnamed);
 }
 
@@ -409,9 +409,8 @@ static int take_place(struct publication *p)
 {
     int claim = -1;
     int error = 0;
-    if (p->replace && p->local)
-        error = (p->only.wanted ? replace_lock_from_writers : replace_lock_take)(p->directory,
-                                                                                 p->name, &claim);
+    if (p->replace)
+        error = replace_lock(p->directory, p->name, &p->only, &claim);
     if (error == 0)
         error = check_target(p);
     if (error == 0)

@@ -17,9 +17,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "os/host.h"
+
 #define TRIES        1000 /* one per millisecond */
+#define TICK         100  /* milliseconds; longer than one tick of the kernel's clock of files */
 #define RECORDS_BYTE 1    /* of a live file: LOCK_RECORDS (live.md, section 4) */
 
 static bool is_as_then(const struct stat *now, const struct stat *then)
@@ -27,6 +31,28 @@ static bool is_as_then(const struct stat *now, const struct stat *then)
     return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
            now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
            now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+/* As long as the clock of files shows the time of the last change, another change could have the
+ * same time. */
+static bool may_change_unseen(const struct stat *file)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 && now.tv_sec == file->st_mtim.tv_sec &&
+           now.tv_nsec == file->st_mtim.tv_nsec;
+}
+
+int replace_only_note(struct replace_only *only, int fd)
+{
+    *only = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
+    if (fd < 0)
+        return 0;
+    int error = fstat(fd, &only->file) == 0 ? 0 : errno;
+    for (unsigned i = 0; i < TICK && error == 0 && may_change_unseen(&only->file); i++) {
+        poll(NULL, 0, 1);
+        error = fstat(fd, &only->file) == 0 ? 0 : errno;
+    }
+    return error;
 }
 
 int replace_only_check(const struct replace_only *only, const struct stat *now)
@@ -63,8 +89,9 @@ static int try(int directory, const char *name, int *claim)
     int error = open_old(directory, name, claim);
     if (error != 0 || *claim < 0)
         return error;
-    const bool locked = flock(*claim, LOCK_EX | LOCK_NB) == 0;
-    error = locked ? check_locked_name(*claim, directory, name) : errno;
+    const bool local = filesystem_is_local(*claim);
+    const bool locked = local && flock(*claim, LOCK_EX | LOCK_NB) == 0;
+    error = locked ? check_locked_name(*claim, directory, name) : local ? errno : 0;
     if (locked && error == 0)
         return 0;
     close(*claim);
@@ -72,7 +99,7 @@ static int try(int directory, const char *name, int *claim)
     return locked || error == EWOULDBLOCK ? error : 0;
 }
 
-int replace_lock_take(int directory, const char *name, int *claim)
+static int lock_from_programs(int directory, const char *name, int *claim)
 {
     int error = try(directory, name, claim);
     for (unsigned i = 0; i < TRIES && error == EWOULDBLOCK; i++) {
@@ -82,15 +109,24 @@ int replace_lock_take(int directory, const char *name, int *claim)
     return error == EWOULDBLOCK ? 0 : error;
 }
 
-/* Takes a shared lock, which a descriptor for reading can take. A file system without such locks
- * has no live files. */
+static bool there_are_none(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+/* Takes a shared lock, which a descriptor for reading can take. A file system without such locks,
+ * or one that other hosts share, has no live files. */
 static int stop_writers(int fd)
 {
+    bool layered;
+    const int shared = filesystem_check(fd, &layered);
+    if (shared != 0)
+        return shared == BLOOMFILE_EFILESYSTEM ? 0 : shared;
     struct flock lock = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
     };
     for (unsigned i = 0; i < TRIES; i++) {
-        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || errno == EINVAL)
+        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || there_are_none(errno))
             return 0;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             return errno;
@@ -111,9 +147,11 @@ void replace_unlock(int claim)
     close(claim);
 }
 
-int replace_lock_from_writers(int directory, const char *name, int *claim)
+int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim)
 {
-    int error = replace_lock_take(directory, name, claim);
+    int error = lock_from_programs(directory, name, claim);
+    if (!only->wanted)
+        return error;
     if (error == 0 && *claim < 0)
         error = open_old(directory, name, claim);
     if (error == 0 && *claim >= 0)

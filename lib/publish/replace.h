@@ -15,22 +15,27 @@ struct replace_only {
     struct stat file;
 };
 
+/* Lets only the file of the descriptor be replaced, as it is now; -1: none. Waits for the next tick
+ * of the kernel's clock of files if the file was changed in this one, so that each later change is
+ * seen, by its time. Returns 0, or an errno of fstat(). */
+int replace_only_note(struct replace_only *only, int fd);
+
 /* Checks the file that is at the path now (NULL if the path is free). Returns 0, or
  * BLOOMFILE_EREPLACED if it is another file or was changed (device, inode, size, mtime). */
 int replace_only_check(const struct replace_only *only, const struct stat *now);
 
 /* ---- The lock that a process holds while it replaces a file. */
 
-/* Locks the file that has the name when this returns, by flock(). Waits for another process for at
- * most one second. Returns 0 or an errno. *claim is for replace_unlock(); it is -1 if the name
- * is not a regular file, if it cannot be read or locked, or if another process keeps its lock. */
-int replace_lock_take(int directory, const char *name, int *claim);
-
-/* replace_lock_take(), which also makes programs that join or leave the writers of a live file wait
- * until replace_unlock(). If another process keeps the flock(), takes the second lock alone.
- * Returns BLOOMFILE_EREPLACED if a writer changes the records for longer than one second. Only for
- * file systems on which locks bind all processes (filesystem_is_local). */
-int replace_lock_from_writers(int directory, const char *name, int *claim);
+/* Locks the file that has the name when this returns, by flock(), where locks bind all processes
+ * (filesystem_is_local). Waits for another process for at most one second. Returns 0 or an errno.
+ * *claim is for replace_unlock(); it is -1 if the name is not a regular file, if it cannot be read
+ * or locked, or if another process keeps its lock.
+ *
+ * If `only` is wanted, and the file system may have live files, programs that join or leave the
+ * writers of the file wait too, until replace_unlock(). If another process keeps the flock(), this
+ * takes the second lock alone. Returns BLOOMFILE_EREPLACED if a writer changes the records for
+ * longer than one second. */
+int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim);
 
 /* Releases the locks, also those that a child of fork() has inherited, and closes the descriptor.
  * claim: may be -1. */

@@ -202,15 +202,17 @@ static const struct {
 };
 
 /* These failures are harmless: opening a file for a writer's locks; opening it for writing so
- * that a reader could poison it; and fstatfs() of a folder, which then counts as remote. An old
- * file that is unreadable is replaced without a lock on it; that open comes last. */
+ * that a reader could poison it; and fstatfs() of a folder, or of an old file that is to be locked,
+ * which then counts as remote. An old file that is unreadable is replaced without a lock on it;
+ * that open comes last. */
 static bool does_without(const struct operation *op, enum fault_call call, unsigned nth, int error,
                          bool last)
 {
     if (call == ON_openat64)
         return op->replaces && last && error == EACCES;
     if (call == ON_fstatfs64)
-        return nth == 1 && op->run != create_in_memory;
+        return (nth == 1 && op->run != create_in_memory) ||
+               (op->replaces && (op->creates ? last : nth == 2));
     if (call != ON_open64)
         return false;
     if (op->replaces && nth-- == 1) /* the old file may be unreadable */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "interleave.h"
@@ -383,6 +384,56 @@ ALONE(lock_held_by_another_program_delays_a_merge)
     assert_int_equal(waits, 1000);
     close(lock);
     assert_filter_of(target, NEW_KEYS);
+}
+
+static void restrict_thread_to(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_error(bloomfile_thread_replaces_only(fd), 0);
+    close(fd);
+}
+
+ALONE(restricted_replacement_waits_for_a_change_of_the_records)
+{
+    static const unsigned long types[] = { 0x65735546, 0x4D44 }; /* FUSE, vfat */
+    struct flock records = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1 };
+    lock = open(target, O_RDWR | O_CLOEXEC);
+    assert_int_equal(fcntl(lock, F_OFD_SETLK, &records), 0);
+    for (size_t i = 0; i < ROWS(types); i++) {
+        restrict_thread_to(target);
+        waits = 0;
+        faults_begin(&(struct faults){ .file_system = types[i] });
+        const int error = build();
+        faults_end();
+        assert_error(error, BLOOMFILE_EREPLACED);
+        assert_int_equal(waits, 1000);
+        assert_filter_of(target, OLD_KEYS);
+    }
+    close(lock);
+    assert_error(build(), 0);
+    assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
+}
+
+/* File times of kernels before Linux 6.13 are those of this clock. */
+ALONE(restriction_waits_until_the_time_of_a_change_is_past)
+{
+    struct timespec times[2];
+    const int fd = open(target, O_RDWR | O_CLOEXEC);
+    waits = 0;
+    for (unsigned tries = 0; tries < 10 && waits == 0; tries++) {
+        assert_int_equal(clock_gettime(CLOCK_REALTIME_COARSE, &times[0]), 0);
+        times[1] = times[0];
+        assert_int_equal(futimens(fd, times), 0);
+        assert_error(bloomfile_thread_replaces_only(fd), 0);
+    }
+    assert_in_range(waits, 1, 1000);
+    assert_error(
+        clock_nanosleep(CLOCK_REALTIME, 0, &(struct timespec){ .tv_nsec = 20000000 }, NULL), 0);
+    waits = 0;
+    assert_error(bloomfile_thread_replaces_only(fd), 0);
+    assert_int_equal(waits, 0);
+    close(fd);
+    assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
 }
 
 ALONE(build_replaces_any_file_at_the_path)

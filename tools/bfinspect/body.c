@@ -152,7 +152,7 @@ static void list_layers(struct inspect_report *r, const bloomfile_filter *f)
         bloomfile_get_info(bloomfile_layer(f, i), &l->info);
         if (l->info.series != 0) {
             l->name = series_path(r->path, series_slot(&l->info));
-            l->in_use = writers_have_file(l->name);
+            writers_have_file(l->name, &l->in_use);
             r->in_use |= l->in_use;
         } else {
             l->at = r->layers[0].info.rest_size - l->info.rest_size;

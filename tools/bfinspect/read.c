@@ -249,7 +249,8 @@ static int open_as(struct inspect_report *r, int fd, unsigned flags, bloomfile_f
 static bloomfile_filter *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
 {
     bloomfile_filter *f;
-    r->in_use = r->info.state == BLOOMFILE_STATE_LIVE && writers_have(fd);
+    if (r->info.state == BLOOMFILE_STATE_LIVE)
+        writers_have(fd, &r->in_use);
     struct bloomfile_open_report report = BLOOMFILE_OPEN_REPORT_INIT;
     r->error = open_as(r, fd, 0, &f, &report);
     r->is_explained = r->error != 0 && series_explain(r->path, &report, r->explanation);

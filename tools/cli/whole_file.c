@@ -3,7 +3,6 @@
 #include "cli/whole_file.h"
 #include "cli/cli.h"
 #include "os/file.h"
-#include "os/host.h"
 #include "publish/replace.h"
 
 #include <bloomfile.h>
@@ -42,21 +41,11 @@ static bool fill_temporary(char *temporary, const void *bytes, size_t size)
     return done;
 }
 
-static bool is_local(const char *path)
-{
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    const bool local = fd >= 0 && filesystem_is_local(fd);
-    if (fd >= 0)
-        close(fd);
-    return local;
-}
-
 static int rename_over(const char *temporary, const char *path, const struct replace_only *only)
 {
     int claim = -1;
     struct stat now;
-    int error =
-        only->wanted && is_local(path) ? replace_lock_from_writers(AT_FDCWD, path, &claim) : 0;
+    int error = replace_lock(AT_FDCWD, path, only, &claim);
     if (error == 0)
         error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL);
     if (error == 0 && rename(temporary, path) != 0)
@@ -73,7 +62,7 @@ static int give_name(const char *temporary, const char *path, const struct repla
     int error = EINVAL; /* also if the file system lacks RENAME_NOREPLACE */
     if (may->wanted && !may->exists)
         error = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
-    if (error == EINVAL)
+    if (error == EINVAL || error == ENOSYS || error == EOPNOTSUPP)
         error = rename_over(temporary, path, may);
     if (error == EEXIST || error == BLOOMFILE_EREPLACED)
         error = only != NULL ? BLOOMFILE_EREPLACED : EEXIST;

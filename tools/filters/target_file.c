@@ -19,7 +19,9 @@
 #include "filters/opening.h"
 #include "filters/series.h"
 #include "keys/input_type.h"
+#include "os/host.h"
 #include "os/path.h"
+#include "publish/replace.h"
 
 #define HEADER_LEAST 16 /* bytes: magic, version, size */
 
@@ -118,7 +120,11 @@ static void check_is_no_series(const char *path)
 
 static void check_unused(const char *path)
 {
-    if (writers_have_file(path))
+    bool have;
+    const int error = writers_have_file(path, &have);
+    if (error != 0)
+        cli_fail(error, "cannot replace %s: cannot see whether other programs add to it", path);
+    if (have)
         cli_fail(0,
                  "cannot replace %s: other programs have it open for writing, and the keys they "
                  "add would be lost (write to another file)",
@@ -164,10 +170,9 @@ void target_hold(const char *path)
     const int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
         message_cannot_create(path, errno);
-    held = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
-    int error = bloomfile_thread_replaces_only(fd);
-    if (error == 0 && fd >= 0 && fstat(fd, &held.file) != 0)
-        error = errno;
+    int error = replace_only_note(&held, fd);
+    if (error == 0)
+        error = bloomfile_thread_replaces_only(fd);
     if (error != 0)
         message_cannot_create(path, error);
     if (fd >= 0)
@@ -188,12 +193,11 @@ _Noreturn void target_fail_changed(const char *path)
              path);
 }
 
-static struct stat found;
-static bool is_found;
+static struct replace_only first;
 
 void target_check(const char *path, bool force)
 {
-    is_found = stat(path, &found) == 0;
+    first = held;
     check(path, force, check_is_filter);
     check_unused(path);
 }
@@ -203,10 +207,7 @@ void target_check_unchanged(const char *path)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct stat now;
-    if (stat(path, &now) != 0 ||
-        (is_found && now.st_dev == found.st_dev && now.st_ino == found.st_ino &&
-         now.st_mtim.tv_sec == found.st_mtim.tv_sec &&
-         now.st_mtim.tv_nsec == found.st_mtim.tv_nsec))
+    if (stat(path, &now) != 0 || replace_only_check(&first, &now) == 0)
         return;
     const int error = opening_any(&f, path, 0);
     if (error == 0) {
@@ -236,22 +237,27 @@ void target_check_old(const char *path)
 
 /* ---- Writers of a live filter, detected by their locks. */
 
-/* Each writer holds a lock on the first byte (doc/format/live.md). */
-bool writers_have(int fd)
+/* Each writer holds a lock on the first byte (doc/format/live.md). A file system without such
+ * locks, or one that other hosts share, has no live files. */
+int writers_have(int fd, bool *have)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool layered;
+    const int error = fcntl(fd, F_OFD_GETLK, &lock) == 0 ? 0 : errno;
+    *have = error == 0 && lock.l_type != F_UNLCK;
+    return filesystem_check(fd, &layered) == BLOOMFILE_EFILESYSTEM || error == EINVAL ? 0 : error;
 }
 
-bool writers_have_file(const char *path)
+int writers_have_file(const char *path, bool *have)
 {
     int fd;
+    *have = false;
     do
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (fd < 0 && errno == EINTR);
     if (fd < 0)
-        return false;
-    bool have = writers_have(fd);
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    const int error = writers_have(fd, have);
     close(fd);
-    return have;
+    return error;
 }

@@ -26,8 +26,8 @@ void target_hold(const char *path);
  * error. */
 int target_write(const char *path, const void *bytes, size_t size, bool force);
 
-/* Ends the program if the file has changed since the last target_check() and now is a live filter,
- * whose new keys would be lost, or cannot be opened. */
+/* Ends the program if the file has changed since target_check(), or target_hold() before it, and is
+ * a live filter, whose new keys would be lost, or cannot be opened. */
 void target_check_unchanged(const char *path);
 
 /* The error of BLOOMFILE_EREPLACED. */
@@ -42,11 +42,11 @@ bool target_has_keys(const char *path);
 
 /* ---- Detecting programs that are adding to a live filter. */
 
-/* Whether another program has the file of this descriptor open for adding, or is sealing it. */
-bool writers_have(int fd);
+/* Sets *have if another program has the file of this descriptor open for adding, or is sealing it.
+ * Returns 0, or an errno if the locks cannot be queried. */
+int writers_have(int fd, bool *have);
 
-/* writers_have() for a path. Returns false if the file cannot be opened or its lock cannot be
- * queried. */
-bool writers_have_file(const char *path);
+/* writers_have() for a path, or an errno of open(). No file is 0. */
+int writers_have_file(const char *path, bool *have);
 
 #endif

@@ -181,6 +181,17 @@ class Threads(DaskCase):
                 self.assertRaises(error, bloomfile.dask.contains(bad, self.path).compute, scheduler="sync")
         self.assert_only("test.bloom")
 
+    def test_live_filter_that_gets_keys_during_a_build_is_kept(self):
+        def keys():
+            with bloomfile.LiveFilter(self.path) as live:
+                live.add("a")
+            return ["b"]
+        bloomfile.LiveFilter.create(self.path, 1000).close()
+        with dask.config.set(scheduler="sync"):
+            self.assertRaisesRegex(OSError, "changed it during the build", bloomfile.dask.build, [dask.delayed(keys)()], self.path, replace=True)
+        self.assertIn("a", bloomfile.Filter(self.path))
+        self.assert_only(self.path.name)
+
     def test_lines_with_their_newlines_are_refused(self):
         """The last line of a text file may lack the newline, and a file may be one line. Keys that are bytes may end in newlines."""
         for i in range(3):

@@ -74,6 +74,7 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
             builder.finish(path)
             return _checked(Filter(path))
         with _file_at(path) as file:
+            builder._replaces_only(file)
             first = _state_of(file)
             _check_unused(path)
         builder.add_many(keys)
@@ -92,9 +93,7 @@ def _replace(builder, path, first, allow_empty):
             if not allow_empty and _is_worth_keeping(path):
                 _check_not_empty(path, builder.count())
             _check_unused(path)
-            if _state_of(file) != first and _may_be_live(path):
-                raise OSError(_errno.EBUSY, "another process changed it during the build, and the keys that it added would be lost",
-                              _os.fsdecode(path))
+            _check_unchanged(path, file, first)
             try:
                 return builder.finish(path, replace=True)
             except errors.EREPLACED:
@@ -121,6 +120,13 @@ def _state_of(file):
         return None
     now = _os.fstat(file)
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+
+
+def _check_unchanged(path, file, first):
+    """Refuses to replace a live filter that appeared or got keys. file: of the path now; first: the state of the file before."""
+    if _state_of(file) != first and _may_be_live(path):
+        raise OSError(_errno.EBUSY, "another process changed it during the build, and the keys that it added would be lost",
+                      _os.fsdecode(path))
 
 
 def _may_be_live(path):

@@ -26,7 +26,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unused, _checked, _is_worth_keeping, _expected_rate, _promised_rate, errors,
+from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unchanged, _check_unused, _checked, _file_at, _state_of, _is_worth_keeping, _expected_rate, _promised_rate, errors,
                inspect, join, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
@@ -315,6 +315,8 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
     _check(params)
     if not replace and (os.path.exists(path) if storage is None else storage.exists(storage._strip_protocol(path))):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    with _file_at(path if storage is None else "") as file:
+        first = _state_of(file)
     whole = layout not in (None, "blocked")
     if slices is not None and slices < 1:
         raise ValueError("slices are at least 1")
@@ -360,7 +362,9 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
         if replace and storage is None:
-            _check_unused(path)
+            with _file_at(path) as file:
+                _check_unused(path)
+                _check_unchanged(path, file, first)
         if slices > 1:
             _publish(target, files, size, replace)
         else:

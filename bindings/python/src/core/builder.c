@@ -267,8 +267,14 @@ static PyObject *replaces_only(struct builder *self, PyObject *fd)
     struct only only = { .wanted = true, .fd = (int)PyLong_AsLong(fd) };
     if (PyErr_Occurred())
         return NULL;
-    if (only.fd >= 0 && fstat(only.fd, &only.then) != 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
+    errno =
+        bloomfile_thread_replaces_only(only.fd); /* waits until each change is seen by its time */
+    const bool noted = errno == 0 && (only.fd < 0 || fstat(only.fd, &only.then) == 0);
+    if (!noted)
+        PyErr_SetFromErrno(PyExc_OSError);
+    bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY);
+    if (!noted)
+        return NULL;
     self->only = only;
     return Py_NewRef(Py_None);
 }

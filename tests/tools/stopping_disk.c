@@ -7,8 +7,8 @@
  *   STOPS_BY             "kill": the process is killed instead; "stop": the process is stopped, and
  *                        makes the call when it continues
  *   STOPS_LOG            a file that lists each call with the path that it syncs, makes or removes
- *   STOPS_BEFORE_RESULT  if set, the process is stopped before the library makes a filter from
- *                        other filters
+ *   STOPS_BEFORE_RESULT  if set, the process is stopped before the library makes a filter or a
+ *                        patch from other filters
  *   LACKS_LINKS          if set, linkat() fails, and renameat2() with flags: the file system has
  *                        no hard links, and a rename always replaces
  *   LACKS_STATX          if set, statx() fails, as on Linux before 4.11
@@ -150,6 +150,13 @@ int bloomfile_patch(struct bloomfile_destination *to, const bloomfile_filter *f,
 {
     FIND_NEXT(bloomfile_patch);
     return next(to, f, patch, threads);
+}
+
+int bloomfile_delta(struct bloomfile_destination *to, const bloomfile_filter *base,
+                    const bloomfile_filter *result, unsigned threads)
+{
+    FIND_NEXT(bloomfile_delta);
+    return next(to, base, result, threads);
 }
 
 int bloomfile_merge(struct bloomfile_destination *to, const bloomfile_filter *const *filters,

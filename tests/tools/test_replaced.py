@@ -416,6 +416,20 @@ class Together(ToolTest):
                         self.assertIn(b"cannot replace dest: another process replaced it during the run", message)
                         self.assertEqual(self.query("dest", stdin=lines("unrelated")), [b"unrelated"])
 
+    def test_filter_that_appears_during_a_comparison_is_not_replaced_by_the_patch(self):
+        for before in b"", self.read("patch"), None:
+            for live in False, True:
+                with self.subTest(before=before, live=live):
+                    (self.folder / "new").unlink(missing_ok=True)
+                    if before is not None:
+                        self.write("new", before)
+                    process = self.stopped_after_the_last_look("bfdelta", "-q", "-f", "old", "a", "new")
+                    self.put_unrelated("new", live)
+                    self.assertEqual(self.go_on(process), (
+                        2, b"", b"bfdelta: cannot replace new: another process replaced it during the run (check the new file, "
+                                b"then run it again)\n"))
+                    self.assertEqual(self.query("new", stdin=lines("unrelated")), [b"unrelated"])
+
     def test_source_replaced_under_another_name_is_kept(self):
         for words in (["bfmerge", "-qf", "link", "a"], ["bffold", "-qf", "--factor", 1, "a", "link"]):
             with self.subTest(words[0]):

@@ -10,6 +10,7 @@
 #include "filters/params.h"
 #include "filters/report.h"
 #include "filters/same_file.h"
+#include "filters/target_file.h"
 #include "keys/input_type.h"
 
 #include <bloomfile.h>
@@ -196,6 +197,8 @@ static void make(const struct request *r)
     message_order = "PATCH comes last: bfdelta OLD NEW PATCH";
     destination_check_kind(r->patch, r->force, DESTINATION_PATCH);
     progress(r, &p, "comparing ...");
+    if (!destination_is_stdout(r->patch))
+        target_hold(r->patch);
     destination_check_kind_again(r->patch, DESTINATION_PATCH);
     struct bloomfile_destination to = destination_of(r->patch, r->force);
     int error = bloomfile_delta(&to, old, new, r->threads);

@@ -209,8 +209,9 @@ class Targets(PictureTest):
 
     def test_image_needs_a_regular_file(self):
         os.mkfifo(self.folder / "fifo")
+        (self.folder / "dangling").symlink_to("nowhere")
         (self.folder / "folder").mkdir()
-        for name in "fifo", "folder", "/dev/null", "no/such/image", "":
+        for name in "fifo", "folder", "dangling", "/dev/null", "no/such/image", "":
             for force in [], ["-f"]:
                 before = self.snapshot()
                 result = self.run_tool("bfinspect", "-q", *force, "--svg", name, "filter")

@@ -430,6 +430,21 @@ class Together(ToolTest):
                                 b"then run it again)\n"))
                     self.assertEqual(self.query("new", stdin=lines("unrelated")), [b"unrelated"])
 
+    def test_filter_that_appears_is_not_replaced_by_an_image(self):
+        disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"], "STOPS_AT": "0", "STOPS_BY": "stop"}
+        for before in b"<svg/>", None:
+            for live in False, True:
+                with self.subTest(before=before, live=live):
+                    (self.folder / "new").unlink(missing_ok=True)
+                    if before is not None:
+                        self.write("new", before)
+                    process = self.started(disk, "bfinspect", "-q", "--svg", "new", "-f", "old")
+                    self.put_unrelated("new", live)
+                    self.assertEqual(self.go_on(process), (
+                        2, b"", b"bfinspect: cannot write new: another process created or changed it during the run (write to "
+                                b"another file)\n"))
+                    self.assertEqual(self.query("new", stdin=lines("unrelated")), [b"unrelated"])
+
     def test_source_replaced_under_another_name_is_kept(self):
         for words in (["bfmerge", "-qf", "link", "a"], ["bffold", "-qf", "--factor", 1, "a", "link"]):
             with self.subTest(words[0]):

@@ -70,6 +70,8 @@ static void check_new(const char *path)
     char why[SERIES_TEXT];
     if (series_claims(path, why))
         cli_fail(0, "cannot write %s: %s", path, why);
+    if (series_dangles(path))
+        cli_fail(0, "cannot write %s: it is a dangling symbolic link", path);
     char *copy = strdup(path);
     if (copy == NULL)
         cli_fail(ENOMEM, "cannot write %s", path);
@@ -91,6 +93,21 @@ void picture_check_target(const char *path, bool replace)
         check_new(path);
 }
 
+/* Notes the file before it is checked, so that a file that appears later is not replaced. */
+static struct replace_only note_existing(const char *path)
+{
+    struct replace_only only;
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT)
+        cli_fail(errno, "cannot write %s", path);
+    const int error = replace_only_note(&only, fd);
+    if (error != 0)
+        cli_fail(error, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    return only;
+}
+
 void picture_save(const char *path, const void *bytes, size_t size, bool replace,
                   const struct stat *keep)
 {
@@ -98,10 +115,16 @@ void picture_save(const char *path, const void *bytes, size_t size, bool replace
         cli_write(bytes, size);
         return;
     }
-    struct stat now;
-    if (stat(path, &now) == 0)
-        check_existing(path, &now, replace, keep);
-    const int error = whole_file_write(path, bytes, size, replace);
+    const struct replace_only only = note_existing(path);
+    if (only.exists)
+        check_existing(path, &only.file, replace, keep);
+    const int error = replace ? whole_file_replace_only(path, bytes, size, &only)
+                              : whole_file_write(path, bytes, size, false);
+    if (error == BLOOMFILE_EREPLACED)
+        cli_fail(0,
+                 "cannot write %s: another process created or changed it during the run (write to "
+                 "another file)",
+                 path);
     if (error != 0)
         cli_fail(error, "cannot write %s", path);
 }

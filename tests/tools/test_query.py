@@ -101,6 +101,18 @@ class Given(QueryTest):
         for words in ["--field", 1], ["--header"], ["--csv", "--field", 1], ["--json", "a"]:
             self.assertRegex(self.trouble("bfquery", *words, "-e", "x", "filter"), "-e/--key gives whole keys|this build has no JSON")
 
+    def test_key_of_the_command_line_may_have_newlines(self):
+        self.create("-q", "-0", stdin=b"New\nYork\0new\nark\0", name="cities")
+        for words, out in (([], b"New\nYork\n"), (["-0"], b"New\nYork\0"), (["-c"], b"1\n"), (["--names"], b"cities\tNew\nYork\n"),
+                           (["-nH"], b"(command line):1:New\nYork\n"), (["--crlf"], b"New\nYork\n"),
+                           (["-e", "new\nark"], b"new\nark\nNew\nYork\n"),
+                           (["-nH", "-e", "absent\nkey", "-e", "new\nark"], b"(command line):2:new\nark\n(command line):3:New\nYork\n")):
+            self.assertEqual(self.output("bfquery", *words, "-e", "New\nYork", "cities"), out)
+        self.create("-q", "-i", "-0", stdin=b"New\nYork\0", name="folded")
+        self.assertEqual(self.output("bfquery", "-i", "-n", "-e", "", "-e", "NEW\nYORK", "folded"), b"2:NEW\nYORK\n")
+        self.create("-q", stdin=lines(b"New", b"York"), name="halves")
+        self.assertEqual(self.output("bfquery", "-e", "New\nYork", "halves", status=1), b"")
+
     def test_long_keys_on_the_command_line_are_looked_up(self):
         many = [word for key in IN for word in ("-e", key.decode())] + ["-e", "x" * 100_000]
         self.assertEqual(self.output("bfquery", *many, "filter"), lines(*IN))

@@ -26,7 +26,7 @@ struct keys {
     int count, next;
     const char *path; /* of the open input, as the user named it */
     struct source source;
-    bool gives; /* the keys of the command line come next */
+    int given; /* keys of the command line that were read */
     bool at_end, judged, headed;
     uint64_t pieces, lines; /* pieces in all; lines of the current input */
     enum csv_state csv;     /* the state after all bytes read */
@@ -68,9 +68,8 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     if (k == NULL)
         cli_fail(ENOMEM, "cannot start reading keys");
     k->options = *options;
-    k->gives = options->given_count > 0;
     k->paths = count > 0 ? paths : standard_input;
-    k->count = count > 0 || k->gives ? count : 1;
+    k->count = count > 0 || options->given_count > 0 ? count : 1;
     k->path = k->paths[0];
     k->source = (struct source){ .packed = options->packed, .stoppable = options->stoppable };
     k->split = (struct split){
@@ -327,6 +326,11 @@ static void take_header(struct keys *k, struct keys_piece *p)
     }
 }
 
+static bool is_given(const struct keys_piece *p)
+{
+    return p->operand == fault_command_line;
+}
+
 /* Stores in the piece all that a thread needs to split it. */
 static void prepare(struct keys *k, struct keys_piece *p)
 {
@@ -334,7 +338,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
     p->operand = k->path;
     if (!split_makes_keys(&k->split) && !k->options.numbered)
         return;
-    const size_t lines = split_count(&k->split, p->bytes, p->size);
+    const size_t lines = is_given(p) ? 1 : split_count(&k->split, p->bytes, p->size);
     const size_t room = key_form_room(&k->options.key_form, &k->options.fields, p->size, lines);
     if (k->options.fields.json != NULL && p->json == NULL && (p->json = json_parser_new()) == NULL)
         cli_fail(ENOMEM, "cannot start reading JSON");
@@ -350,32 +354,29 @@ static void prepare(struct keys *k, struct keys_piece *p)
         cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
 }
 
-/* Makes a piece of the keys on the command line, delimited as in an input. */
+/* Makes a piece of the next key on the command line. It may have end bytes inside. */
 static void give(struct keys *k, struct keys_piece *p)
 {
     const size_t record = k->split.record_size;
-    k->gives = false;
-    p->size = p->header = 0;
+    const char *key = k->options.given[k->given++];
+    const size_t size = strlen(key);
+    if (record > 0 && size != record)
+        cli_usage("'%s' has %zu bytes, not the %zu of -x/--record-size", key, size, record);
+    if (p->room < size + 1)
+        resize(k, p, size + 1);
+    memcpy(p->bytes, key, size);
+    p->size = size;
+    p->header = 0;
     p->is_first_header = false;
-    for (int i = 0; i < k->options.given_count; i++) {
-        const char *key = k->options.given[i];
-        const size_t size = strlen(key);
-        if (record > 0 && size != record)
-            cli_usage("'%s' has %zu bytes, not the %zu of -x/--record-size", key, size, record);
-        if (p->room - p->size < size + 1)
-            resize(k, p, 2 * p->size + size + 1);
-        memcpy(p->bytes + p->size, key, size);
-        p->size += size;
-        if (record == 0)
-            p->bytes[p->size++] = k->split.end_byte;
-    }
+    if (record == 0)
+        p->bytes[p->size++] = k->split.end_byte;
     k->path = fault_command_line;
     prepare(k, p);
 }
 
 bool keys_next_piece(struct keys *k, struct keys_piece *piece)
 {
-    if (k->gives) {
+    if (k->given < k->options.given_count) {
         give(k, piece);
         return true;
     }
@@ -403,6 +404,7 @@ struct split keys_split(const struct keys *k, const struct keys_piece *piece)
     s.end = piece->bytes + piece->size;
     s.room = piece->joined;
     s.json = piece->json;
+    s.whole = is_given(piece);
     s.first = s.at;
     s.line = piece->line + split_count(&s, piece->bytes, piece->header);
     return s;

@@ -31,6 +31,11 @@ static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t m
 
 static size_t split_text(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
+    if (s->whole && s->at < s->end) {
+        keys[0] = key_between(s->at, s->end - 1, crlf);
+        s->at = s->end;
+        return 1;
+    }
     size_t n = split_blocks(s, keys, max, crlf);
     while (n < max && s->at < s->end) {
         const uint8_t *found = memchr(s->at, s->end_byte, (size_t)(s->end - s->at));

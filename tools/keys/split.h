@@ -10,7 +10,8 @@ struct split {
     const uint8_t *at, *end; /* the rest of the buffer: whole keys */
     size_t record_size;      /* of each key; 0: keys end with `end_byte`; the last may lack it */
     uint8_t end_byte;
-    bool crlf; /* a '\r' before `end_byte` is not part of the key */
+    bool whole; /* the rest is one key of text, with an end byte, and may have others inside */
+    bool crlf;  /* a '\r' before `end_byte` is not part of the key */
 
     /* If keys are not whole records: */
     const struct fields *fields; /* NULL, or empty: keys are whole records */

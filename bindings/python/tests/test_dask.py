@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bloomfile.dask: builds equal those of bfcreate even if workers die; lookups by partitions."""
 
+import email.utils
 import importlib.util
 import logging
 import os
@@ -348,6 +349,36 @@ class Urls(DaskCase):
         for key, expected in ("a", [True, False]), ("b", [False, True]):
             bloomfile.dask.build(dask.bag.from_sequence([key], npartitions=1), self.url, replace=True).close()
             self.assertEqual(bloomfile.dask.contains(keys, self.url).compute(), expected)
+
+    def test_lookups_follow_a_file_whose_storage_reports_a_constant_key(self):
+        """HTTP: ukey() is that of the URL. Last-Modified has seconds, and servers may send no header."""
+        keys = dask.bag.from_sequence(["a", "b"], npartitions=2)
+        info, headers, sizes = type(self.storage).info, {}, []
+
+        def fetched(storage, name, copy, **_):
+            sizes.append(info(storage, name)["size"])
+            pathlib.Path(copy).write_bytes(storage.cat_file(name))
+
+        def reported(storage, name, **_):
+            found = info(storage, name)
+            return {field: found[field] for field in ("name", "type", "size")} | headers
+        with unittest.mock.patch.multiple(
+                type(self.storage), ukey=lambda storage, name: "constant", get_file=fetched, info=reported):
+            now = email.utils.formatdate(usegmt=True)
+            long_ago = [email.utils.formatdate(time.time() - age, usegmt=True) for age in (90, 80)]
+            for number, (first, second, expected) in enumerate((
+                    ({}, {}, 4), ({"Last-Modified": now}, {"Last-Modified": now}, 4), ({"Last-Modified": "?"}, {"Last-Modified": "?"}, 4),
+                    ({"Last-Modified": long_ago[0]}, {"Last-Modified": long_ago[1]}, 2), ({"ETag": '"1"'}, {"ETag": '"2"'}, 2),
+                    ({"ETag": '"1"', "Last-Modified": now}, {"ETag": '"1"', "Last-Modified": now}, 4))):
+                with self.subTest(first=first, second=second):
+                    sizes.clear()
+                    url = f"memory://shared/{number}.bloom"
+                    for key, found, headers in ("a", [True, False], first), ("b", [False, True], second):
+                        with bloomfile.build(self.path, [key], replace=True):
+                            self.storage.pipe_file(url, self.path.read_bytes())
+                        self.assertEqual(bloomfile.dask.contains(keys, url).compute(), found)
+                    self.assertEqual(len(set(sizes)), 1)
+                    self.assertEqual(len(sizes), expected)
 
     def test_url_without_fsspec_names_the_package(self):
         with unittest.mock.patch.dict(sys.modules, {"fsspec.core": None}):

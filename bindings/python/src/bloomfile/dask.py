@@ -388,7 +388,7 @@ def _opened(path):
         known, opened = _open.get(path, (None, None))
         remote = place(path)[1] is not None
         now = version(path) if remote else None
-        if known is None or (opened != now if remote else known.stale):
+        if known is None or (now is None or opened != now if remote else known.stale):
             with tempfile.TemporaryDirectory() as here:
                 known = Filter(fetch(path, here) if remote else path)
             _open[path] = known, now
@@ -429,8 +429,9 @@ def _ask_series(series, path, call):
 def contains(keys, path):
     """Returns a bag of True (maybe), False (certainly not) and None (a null); for a column, a column of type "boolean".
 
-    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes. Damage makes
-    answers True, and the client gets a DamageWarning.
+    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes, or for each
+    partition if the storage reports neither a time nor a checksum. HTTP: also if Last-Modified is less than a minute ago. Damage
+    makes answers True, and the client gets a DamageWarning.
     """
     path = place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not reuse answers from an older file

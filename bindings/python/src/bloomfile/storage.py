@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Paths, and URLs that fsspec knows, for the modules that work on clusters."""
 
+import email.utils
 import os
 import re
+import time
 
 from .errors import _printable
 
@@ -39,7 +41,26 @@ def send(file, url):
 
 
 def version(url):
-    """Changes when the file at the URL does."""
+    """Changes when the file at the URL does. None: the storage reports nothing that does, or a change so recent that another may look
+    the same."""
     storage = place(url)[1]
     storage.invalidate_cache()
-    return storage.ukey(storage._strip_protocol(url))
+    name = storage._strip_protocol(url)
+    info = storage.info(name)
+    signs = {field: value for field, value in info.items() if value and _SIGNS.search(field)}
+    if not signs or _is_recent(signs.get("Last-Modified")):
+        return None
+    return storage.ukey(name), info["size"], signs  # ukey() alone is constant for HTTP and archives
+
+
+_SIGNS = re.compile(r"etag|md5|digest|sha\d*$|hex|crc|checksum|commit|generation|time|modif|created|updated", re.IGNORECASE)
+
+
+def _is_recent(header):
+    """Whether a file changed less than a minute ago. HTTP shows times in seconds, and some servers make ETags of time and size."""
+    if header is None:
+        return False
+    try:
+        return time.time() - email.utils.parsedate_to_datetime(header).timestamp() < 60
+    except (TypeError, ValueError):
+        return True

@@ -9,6 +9,7 @@ import os
 import pathlib
 import pickle
 import signal
+import subprocess
 import sys
 import unittest
 import warnings
@@ -525,6 +526,29 @@ class Damage(Case):
             f = ask()
             f.status
             f.close()
+
+    def test_unread_damage_is_a_warning_at_exit(self):
+        """The interpreter may have cleared the module when it drops the filter."""
+        self.damaged()
+        code = """if True:
+            import bloomfile, functools, sys
+            class Holder:
+                def __del__(self):
+                    try:
+                        self.f.contains_many(["a"]).tolist(), self.f.__reduce__(), self.f.stale, repr(self.f), self.f.info()
+                    except Exception:
+                        pass
+            holder = Holder()
+            holder.f = bloomfile.Filter(sys.argv[1])
+            holder.f.contains_many(str(i) for i in range(100000))
+            """
+        for keep, warned in (("holder.self = holder", True), ("kept = functools.lru_cache(lambda: holder); kept()", True),
+                             ("import types; types.kept = holder", False)):  # sys.stderr ends before that module
+            with self.subTest(keep):
+                done = subprocess.run([sys.executable, "-W", "default", "-c", code + keep, self.path], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if warned:
+                    self.assertIn("test.bloom: a page of the body is damaged", done.stderr)
 
     def test_inspect_reads_files_that_cannot_be_opened(self):
         self.build().close()

@@ -53,7 +53,11 @@ static PyObject *make(PyTypeObject *type, unsigned char *bytes, unsigned char *v
 
 PyObject *answers_make(struct state *state, unsigned char *bytes, unsigned char *valid, size_t n)
 {
-    return make(state->answers, bytes, valid, n);
+    if (state_is_usable(state))
+        return make(state->answers, bytes, valid, n);
+    answers_free(bytes);
+    answers_free(valid);
+    return NULL;
 }
 
 static void dealloc(struct answers *self)

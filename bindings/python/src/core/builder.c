@@ -32,8 +32,10 @@ static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
     struct state *state = state_of(type);
     allocfunc allocate = PyType_GetSlot(type, Py_tp_alloc);
     struct builder *self = state != NULL ? (struct builder *)allocate(type, 0) : NULL;
-    if (self != NULL)
+    if (self != NULL) {
         self->state = state;
+        Py_INCREF(state->module);
+    }
     return (PyObject *)self;
 }
 
@@ -84,6 +86,7 @@ static void dealloc(struct builder *self)
     PyTypeObject *type = Py_TYPE(&self->ob_base);
     PyObject_GC_UnTrack(self);
     drop(self, turn_close(&self->turn));
+    Py_DECREF(self->state->module);
     freefunc release = PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -91,7 +94,10 @@ static void dealloc(struct builder *self)
 
 static int traverse(PyObject *self, visitproc visit, void *arg)
 {
+    const struct state *state = ((struct builder *)self)->state;
     Py_VISIT(Py_TYPE(self));
+    if (state != NULL)
+        Py_VISIT(state->module);
     return 0;
 }
 

@@ -25,6 +25,7 @@ struct filter *filter_make(PyTypeObject *type)
     if (self == NULL)
         return NULL;
     self->state = state;
+    Py_INCREF(state->module);
     kind_set(&self->keys, BLOOMFILE_KEYS_UNKNOWN, 0);
     return self;
 }
@@ -77,6 +78,8 @@ bool filter_is_open(struct filter *self)
 static int traverse(struct filter *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(&self->ob_base));
+    if (self->state != NULL)
+        Py_VISIT(self->state->module);
     if (self->held)
         Py_VISIT(self->image.obj);
     return 0;
@@ -128,6 +131,7 @@ static void dealloc(struct filter *self)
     Py_CLEAR(self->path);
     Py_CLEAR(self->absolute);
     PyErr_Restore(exception, value, traceback);
+    Py_DECREF(self->state->module);
     freefunc release = PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -398,12 +402,17 @@ bool filter_warn(struct filter *self, bloomfile_filter *f)
     if (error == 0)
         return true;
     self->told = true;
-    PyObject *category = PyObject_GetAttrString(self->state->records, "DamageWarning");
+    PyObject *category = state_is_usable(self->state)
+                             ? PyObject_GetAttrString(self->state->records, "DamageWarning")
+                             : NULL;
     PyObject *exception = category != NULL ? error_new(self->state, error, self->path, NULL) : NULL;
     PyObject *text = exception != NULL ? PyObject_Str(exception) : NULL;
     const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     const bool good =
         utf8 != NULL && PyErr_WarnFormat(category, 1, "%s (its status was not read)", utf8) == 0;
+    if (utf8 == NULL) /* the interpreter ends, and does not import bloomfile.errors */
+        PyErr_Format(PyExc_RuntimeWarning, "%S: %s (its status was not read)",
+                     self->path != NULL ? self->path : Py_None, bloomfile_strerror(error));
     Py_XDECREF(text);
     Py_XDECREF(exception);
     Py_XDECREF(category);
@@ -699,7 +708,9 @@ static PyObject *reduce(struct filter *self, PyObject *unused)
                                          "bytes of to_bytes(), or seal_to() a file)");
         return NULL;
     }
-    PyObject *reopen = PyObject_GetAttrString(self->state->records, "reopen");
+    PyObject *reopen = state_is_usable(self->state)
+                           ? PyObject_GetAttrString(self->state->records, "reopen")
+                           : NULL;
     if (reopen == NULL)
         return NULL;
     return Py_BuildValue("N(OON)", reopen, Py_TYPE(&self->ob_base), self->absolute, options(self));
@@ -709,8 +720,9 @@ static PyObject *reduce(struct filter *self, PyObject *unused)
 static PyObject *memory(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     const struct state *state = state_of(type);
-    PyObject *method =
-        state != NULL ? PyObject_GetAttrString((PyObject *)state->live, "memory") : NULL;
+    PyObject *method = state != NULL && state_is_usable(state)
+                           ? PyObject_GetAttrString((PyObject *)state->live, "memory")
+                           : NULL;
     PyObject *result = method != NULL ? PyObject_Call(method, args, keywords) : NULL;
     Py_XDECREF(method);
     return result;

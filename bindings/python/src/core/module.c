@@ -219,6 +219,7 @@ static bool has_gil(void)
 static int execute(PyObject *module)
 {
     struct state *state = PyModule_GetState(module);
+    state->module = module;
     if (!has_gil() || !turn_watch() ||
         (state->records = PyImport_ImportModule("bloomfile.records")) == NULL)
         return -1;

@@ -15,3 +15,10 @@ struct state *state_of(PyTypeObject *type)
     PyErr_SetString(PyExc_TypeError, "not a class of bloomfile");
     return NULL;
 }
+
+bool state_is_usable(const struct state *state)
+{
+    if (state->records == NULL)
+        PyErr_SetString(PyExc_RuntimeError, "the interpreter ends, and bloomfile was removed");
+    return state->records != NULL;
+}

@@ -48,15 +48,16 @@ func canAllocate(size uint64) bool {
 	return err == nil
 }
 
+// openNow opens a file for reading, and a FIFO without waiting for its writer.
+func openNow(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // hasWriters reports whether a program holds a live filter open for writing: a lock on byte 0, live.md 4.
-func hasWriters(path string) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
+func hasWriters(file *os.File) (bool, error) {
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Len: 1}
-	return syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &lock) == nil && lock.Type != syscall.F_UNLCK
+	err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &lock)
+	return lock.Type != syscall.F_UNLCK, os.NewSyscallError("fcntl", err)
 }
 
 // faulted reports whether a panic is a fault in the mapping.

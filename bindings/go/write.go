@@ -63,9 +63,11 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // WriteFile writes the filter to a file. It replaces an existing regular file of that name, and follows symbolic links. The
 // new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old file,
 // and its owner and group where the system allows it. If it does not allow the group, the group has the rights of other
-// users. Access control lists are lost. If the old file is a live filter that programs have open for writing, WriteFile
-// returns ErrLive. It replaces other live filters, and leaves the other files of a series. If two programs read, change
-// and write one file, the last wins: use a single writer.
+// users. Access control lists are lost. If the old file is a live filter that programs have open for writing, or that
+// appeared or got keys during WriteFile, WriteFile returns ErrLive. Writers are seen on systems with locks (not Windows), and
+// until just before the rename: one that opens the file in that moment loses its keys. WriteFile replaces other live
+// filters, and leaves the other files of a series. If two programs read, change and write one file, the last wins: use a
+// single writer.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
 	if err != nil {
@@ -81,34 +83,134 @@ func writeImage(path string, b []byte) error {
 	return nil
 }
 
+// target is the file that is replaced.
+type target struct {
+	path string
+	info os.FileInfo // nil: there is no file
+	head []byte      // the header at first, which every writer of a live filter changes
+}
+
+var errAppeared = errors.New("a file appeared there")
+
 // replaceFile writes a temporary file, and renames it.
 func replaceFile(path string, b []byte) error {
+	t, err := findTarget(path)
+	for i := 0; err == nil && i < 100; i++ {
+		if err = t.replace(b); err != errAppeared {
+			return err
+		}
+		t.info, err = existing(t.path) // head stays: a live filter that appeared is not replaced
+	}
+	return err
+}
+
+func findTarget(path string) (*target, error) {
 	path, err := withoutLinks(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	folder := filepath.Dir(path)
-	old, err := os.Stat(path)
-	if err == nil && !old.Mode().IsRegular() {
-		return fmt.Errorf("it is not a regular file: %w", fs.ErrExist)
+	t := &target{path: path}
+	if t.info, err = existing(path); err != nil || t.info == nil {
+		return t, err
 	}
-	file, err := createTemporary(folder, old)
+	file, err := openNow(path)
+	if err != nil {
+		return nil, err
+	}
+	t.head, err = headOf(file)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	return t, err
+}
+
+// existing returns nil without an error if there is no file.
+func existing(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("it is not a regular file: %w", fs.ErrExist)
+	}
+	return info, err
+}
+
+func headOf(file *os.File) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(file, 0, fileHeader))
+}
+
+func (t *target) replace(b []byte) error {
+	folder := filepath.Dir(t.path)
+	file, err := createTemporary(folder, t.info)
 	if err != nil {
 		return err
 	}
-	temporary := file.Name()
-	err = fillAndClose(file, b, old)
-	if err == nil && old != nil && hasWriters(path) {
-		err = fmt.Errorf("the keys that other programs add to it would be lost: %w", ErrLive)
-	}
+	err = fillAndClose(file, b, t.info)
 	if err == nil {
-		err = os.Rename(temporary, path)
+		err = t.publish(file.Name())
 	}
 	if err != nil {
-		_ = os.Remove(temporary)
+		_ = os.Remove(file.Name())
 		return err
 	}
 	return syncFolder(folder)
+}
+
+// publish gives the file its name. If there was no file, a link replaces none that appeared, unlike a rename.
+func (t *target) publish(temporary string) error {
+	if t.info == nil {
+		err := os.Link(temporary, t.path)
+		if err == nil {
+			return os.Remove(temporary)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return errAppeared
+		}
+	} // the file system may lack links
+	if err := t.check(); err != nil {
+		return err
+	}
+	return os.Rename(temporary, t.path)
+}
+
+// check returns an error if keys would be lost with the file: it is live, and has writers or has changed since findTarget.
+func (t *target) check() error {
+	file, err := openNow(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if open, err := hasWriters(file); err != nil || open {
+		return lost("that other programs add", err)
+	}
+	head, err := headOf(file)
+	if err != nil || bytes.Equal(head, t.head) {
+		return err
+	}
+	length, err := headerSize(head, uint64(len(head)))
+	var h *header
+	if err == nil {
+		h, err = parseStatic(head[:length], true)
+	}
+	if err == nil {
+		_, err = parseRecords(head[:length], h)
+	}
+	if err == nil || errors.Is(err, ErrMagic) || errors.Is(err, ErrEmpty) {
+		return nil
+	}
+	return lost("that another program added meanwhile", err)
+}
+
+// lost returns err, or ErrLive if it is nil, and what a replaced file loses.
+func lost(keys string, err error) error {
+	if err == nil {
+		err = ErrLive
+	}
+	return fmt.Errorf("the keys %s would be lost: %w", keys, err)
 }
 
 // withoutLinks returns the path of the file to replace. A rename would replace a symbolic link, not its target.

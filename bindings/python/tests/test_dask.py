@@ -276,6 +276,31 @@ class Threads(DaskCase):
             for keys in ["a"], "a", dask.delayed(["a"]):
                 self.assertRaises(TypeError, bloomfile.dask.contains, keys, self.path)
 
+    def test_lookups_are_repeated_if_the_file_is_overwritten(self):
+        """In place, while the process that answers has the pages open and checked."""
+        images = []
+        for seed, more in (1, 0), (2, 5000):
+            with bloomfile.build(self.path, KEYS[:20000 + more], capacity=40000, seed=seed, replace=True):
+                images.append(self.path.read_bytes())
+        many = bloomfile.Filter.contains_many
+        left = []
+
+        def overwritten_meanwhile(f, keys):
+            if left:
+                self.path.write_bytes(images[left.pop()])
+            return many(f, keys)
+        with unittest.mock.patch.object(bloomfile.dask, "Filter", type("Filter", (bloomfile.Filter,), {"contains_many": overwritten_meanwhile})):
+            for count, raised in (1, False), (2, False), (5, True):
+                with self.subTest(count):
+                    self.path.write_bytes(images[0])
+                    self.assertEqual(bloomfile.dask._ask(KEYS[:20000], self.path), [True] * 20000)  # all pages are checked
+                    left[:] = [(i + 1) % 2 for i in range(count)]
+                    if raised:
+                        self.assertRaises(errors.ECHANGED, bloomfile.dask._ask, KEYS[:20000], self.path)
+                    else:
+                        self.assertEqual(bloomfile.dask._ask(KEYS[:20000], self.path), [True] * 20000)
+                    left.clear()
+
     def test_damaged_page_answers_maybe(self):
         self.build(KEYS).close()
         image = bytearray(self.path.read_bytes())

@@ -389,6 +389,8 @@ def _opened(path):
         remote = place(path)[1] is not None
         now = version(path) if remote else None
         if known is None or (now is None or opened != now if remote else known.stale):
+            if known is not None:
+                known.status  # no warning when it is dropped: _ask() read the status after the answers
             with tempfile.TemporaryDirectory() as here:
                 known = Filter(fetch(path, here) if remote else path)
             _open[path] = known, now
@@ -404,16 +406,33 @@ def _warn(text):
     warn(text, DamageWarning)
 
 
+_TRIES = 3  # to look up a partition while the file is overwritten
+
+
 def _ask(part, path):
     """True, False or None of each element."""
-    f = _opened(path)
-    answers = []
-    for keys, nulls in _keys(part):
-        hits = map(bool, f.contains_many(keys))
-        answers.extend(hits if nulls is None else (None if null else next(hits) for null in nulls))
-    if f.status is not None:
-        _warn(f"{f.status}: where that is met the answer is True, maybe")
+    pieces = list(_keys(part))
+    for left in reversed(range(_TRIES)):
+        f = _opened(path)
+        answers = []
+        for keys, nulls in pieces:
+            hits = map(bool, f.contains_many(keys))
+            answers.extend(hits if nulls is None else (None if null else next(hits) for null in nulls))
+        damage = f.status
+        if not isinstance(damage, errors.ECHANGED):
+            break
+        _forget(path, f)  # some answers may be False by mistake
+        if left == 0:
+            raise damage
+    if damage is not None:
+        _warn(f"{damage}: where that is met the answer is True, maybe")
     return answers
+
+
+def _forget(path, f):
+    with _opening:
+        if _open.get(path, (None,))[0] is f:
+            del _open[path]
 
 
 def _ask_bag(part, path, call):
@@ -431,7 +450,8 @@ def contains(keys, path):
 
     Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes, or for each
     partition if the storage reports neither a time nor a checksum. HTTP: also if Last-Modified is less than a minute ago. Damage
-    makes answers True, and the client gets a DamageWarning.
+    makes answers True, and the client gets a DamageWarning. If the file is overwritten during the lookups, they are repeated, and
+    ECHANGED is raised if it is overwritten again and again.
     """
     path = place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not reuse answers from an older file

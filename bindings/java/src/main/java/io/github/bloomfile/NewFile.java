@@ -28,6 +28,7 @@ import java.util.Set;
  * folder, {@code .bloomfile-} and a number, and closing removes it; if the program is killed, it stays.
  */
 final class NewFile implements Closeable {
+    private static final int TRIES = 100;
     private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
 
     private final Path target;
@@ -78,10 +79,7 @@ final class NewFile implements Closeable {
         if (!Files.isRegularFile(target)) {
             throw refusal("it is not a regular file (write to another file)");
         }
-        Header old = old();
-        if (old != null && old.state != Header.SEALED) {
-            throw refusalOfLive();
-        }
+        old();
         return true;
     }
 
@@ -97,7 +95,7 @@ final class NewFile implements Closeable {
         return refusal("it is a live filter, to which programs may add (write to another file)");
     }
 
-    /** The header of the file to be replaced; null of an empty or damaged one. */
+    /** The header of the file to be replaced, which is not live; null of an empty or damaged one. */
     private Header old() throws IOException {
         byte[] head = new byte[Header.FILE];
         int length;
@@ -108,7 +106,11 @@ final class NewFile implements Closeable {
             }
             length = bytes.position();
             Header.startOf(head, old.size(), new Header.Source("replace " + target, true));
-            return Header.decode(head, old.size(), new Header.Source("replace " + target, true));
+            Header header = Header.decode(head, old.size(), new Header.Source("replace " + target, true));
+            if (header.state != Header.SEALED) {
+                throw refusalOfLive();
+            }
+            return header;
         } catch (NoSuchFileException e) {
             return null;
         } catch (BloomfileException e) {
@@ -139,21 +141,23 @@ final class NewFile implements Closeable {
      */
     void publish(boolean keys) throws IOException {
         channel.force(true);
-        if (checkOld()) {
-            keepRights();
-            Header old = old();
-            if (!keys && old != null && (old.n != 0 || old.flags != 0)
-                    && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
-                throw refusal("the new filter has no keys (to replace it anyway: the option ALLOW_EMPTY)");
-            }
-            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
-        } else if (WriteOption.has(options, WriteOption.REPLACE)) {
-            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
-        } else {
-            link();
+        for (int left = TRIES; !(checkOld() ? replace(keys) : link(left > 1)); left--) {
+            continue; // another file took the name
         }
         published = true;
         syncFolder();
+    }
+
+    /** Replaces the file that has the name. Returns true. */
+    private boolean replace(boolean keys) throws IOException {
+        keepRights();
+        Header old = old();
+        if (!keys && old != null && (old.n != 0 || old.flags != 0)
+                && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
+            throw refusal("the new filter has no keys (to replace it anyway: the option ALLOW_EMPTY)");
+        }
+        Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        return true;
     }
 
     /** Gives the file permissions, group and owner of the file that it replaces. No user gets new rights. */
@@ -183,11 +187,14 @@ final class NewFile implements Closeable {
         rights.retainAll(PosixFilePermissions.fromString(all.substring(0, 3) + "---" + all.substring(3, 6)));
     }
 
-    /** Moves the file to a free name, or fails. */
-    private void link() throws IOException {
+    /** Moves the file to a free name. Returns false if another file took it, and may be replaced. */
+    private boolean link(boolean again) throws IOException {
         try {
             Files.createLink(target, temporary);
         } catch (FileAlreadyExistsException e) {
+            if (again && WriteOption.has(options, WriteOption.REPLACE)) {
+                return false;
+            }
             throw e;
         } catch (UnsupportedOperationException | FileSystemException e) {
             // A file system without links: here another file may slip in between, and is then replaced.
@@ -195,9 +202,10 @@ final class NewFile implements Closeable {
                 throw new FileAlreadyExistsException(target.toString());
             }
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
-            return;
+            return true;
         }
         Files.delete(temporary);
+        return true;
     }
 
     /** Once the file has its name, an interrupt must not make a failure of it. */

@@ -17,8 +17,10 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
@@ -151,6 +153,44 @@ public class HostileTest {
         assertArrayEquals(text, Files.readAllBytes(path));
         assertArrayEquals(text, Files.readAllBytes(root.resolve("y")));
         assertEquals(2, root.toFile().list().length);
+    }
+
+    /** A link succeeds only if the name is free: then the filter has not been published, and must not be. */
+    @Test
+    public void liveFilterThatTakesTheNameDuringPublishingIsKept() throws Exception {
+        Path live = Files.copy(Spec.GOLDEN.resolve("live/growing-1/filter.bloom"), root.resolve("live"));
+        byte[] image = Files.readAllBytes(live);
+        for (int i = 0; i < 300; i++) {
+            AtomicBoolean linked = new AtomicBoolean();
+            AtomicBoolean start = new AtomicBoolean();
+            long pause = i % 100 * 1000L;
+            Thread other = new Thread(() -> {
+                while (!start.get()) {
+                    Thread.onSpinWait();
+                }
+                for (long begin = System.nanoTime(); System.nanoTime() - begin < pause;) {
+                    Thread.onSpinWait();
+                }
+                try {
+                    Files.createLink(path, live);
+                    linked.set(true);
+                } catch (IOException exists) {
+                    linked.set(false);
+                }
+            });
+            other.start();
+            boolean published = true;
+            try (NewFile file = new NewFile(path, WriteOption.REPLACE)) {
+                start.set(true);
+                file.publish(true);
+            } catch (FileSystemException refused) {
+                published = false;
+            }
+            other.join();
+            assertTrue("published over a live filter, round " + i, published != linked.get());
+            assertEquals(linked.get(), Arrays.equals(image, Files.readAllBytes(path)));
+            Files.delete(path);
+        }
     }
 
     /** A stream that fails at any point: the caller knows, and the builder can try again. */

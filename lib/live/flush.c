@@ -46,6 +46,8 @@ int flush_body(const bloomfile_filter *f, const struct header *begun)
     if (f->live->session->unclean)
         change_each_page(f);
     int error = map_sync(&f->map, f->map.base_size); /* sync 3: the body goes to disk */
+    if (error == 0 && f->live->session->unclean && !f->live->in_memory)
+        error = file_check_written(f->live->fd, f->header.body_offset, f->geometry.body_size);
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     else

@@ -156,7 +156,9 @@ static int enlist(const bloomfile_filter *f)
     if (unclean)
         next.ones = next.overflow = 0;
     if (sync_abandoned)
-        map_forget(&f->map, f->live->fd);
+        error = map_forget(&f->map, f->live->fd);
+    if (error != 0)
+        return error;
     /* join 6: flag lost counts. If the record counts writers, but none holds the lock, they were
      * killed. */
     bool counts_lost = !clean && !others && next.writers > 0;
@@ -272,9 +274,10 @@ static int resign(const bloomfile_filter *f)
         return error;
     if (live_in_doubt(f)) {
         error = atomic_load(&f->guard->error);
-        /* another file was copied over it, or another writer died in a sync: not for this writer to
-         * poison */
-        const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
+        /* another file was copied over it, another writer died in a sync, or stat() failed: not for
+         * this writer to poison */
+        const bool not_ours =
+            error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN || error > 0;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
     struct kernel_change counted = session_counted(f->live->session);

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -22,7 +25,8 @@
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 8
 #endif
-#define WRITE_AT_ONCE ((size_t)1 << 30)
+#define WRITE_AT_ONCE   ((size_t)1 << 30)
+#define EXTENTS_AT_ONCE 64
 
 int file_open(const char *path, bool writable, int *fd)
 {
@@ -196,6 +200,31 @@ int file_write(int fd, uint64_t offset, const void *bytes, size_t size)
         if (wrote > 0)
             done += (size_t)wrote;
     }
+    return 0;
+}
+
+/* By FIEMAP. */
+int file_check_written(int fd, uint64_t offset, uint64_t size)
+{
+    union {
+        struct fiemap map;
+        uint8_t room[sizeof(struct fiemap) + EXTENTS_AT_ONCE * sizeof(struct fiemap_extent)];
+    } found;
+    const uint64_t end = offset + size;
+    uint64_t at = offset;
+    do {
+        found.map = (struct fiemap){ .fm_start = at,
+                                     .fm_length = end - at,
+                                     .fm_flags = FIEMAP_FLAG_SYNC,
+                                     .fm_extent_count = EXTENTS_AT_ONCE };
+        if (ioctl(fd, FS_IOC_FIEMAP, &found) != 0)
+            return errno == EIO || errno == ENOMEM ? errno : 0;
+        for (uint32_t i = 0; i < found.map.fm_mapped_extents; i++) {
+            if ((found.map.fm_extents[i].fe_flags & FIEMAP_EXTENT_UNWRITTEN) != 0)
+                return EIO;
+            at = found.map.fm_extents[i].fe_logical + found.map.fm_extents[i].fe_length;
+        }
+    } while (at < end && found.map.fm_mapped_extents == EXTENTS_AT_ONCE);
     return 0;
 }
 

@@ -83,9 +83,13 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
     void *base = mmap(NULL, size + before, access, MAP_SHARED, fd, (off_t)(offset - before));
     if (base == MAP_FAILED)
         return errno;
-    *map = (struct map){ base, size + before, (const uint8_t *)base + before, false, wish.locked };
+    *map = (struct map){ .base = base,
+                         .base_size = size + before,
+                         .bytes = (const uint8_t *)base + before,
+                         .locked = wish.locked,
+                         .resident = wish.resident || wish.locked };
     int error = wish.locked ? lock_pages(map, size) : 0;
-    if (error == 0 && (wish.resident || wish.locked))
+    if (error == 0 && map->resident)
         error = fetch_pages(map, fd, offset - before);
     return error;
 }
@@ -111,7 +115,9 @@ static int map_memory(struct map *map, size_t size, bool locked)
         munmap(base + base_size, spare - before);
     if (huge > 0)
         madvise(base, huge, MADV_HUGEPAGE);
-    *map = (struct map){ base, base_size, base, true, locked };
+    *map = (struct map){
+        .base = base, .base_size = base_size, .bytes = base, .copied = true, .locked = locked
+    };
     return locked ? lock_pages(map, size) : 0;
 }
 
@@ -180,10 +186,16 @@ int map_sync(const struct map *map, size_t size)
     return result == 0 ? 0 : errno;
 }
 
-void map_forget(const struct map *map, int fd)
+/* Pages that are mapped or locked would not be dropped. The process may have locked all its memory
+ * (mlockall). */
+int map_forget(const struct map *map, int fd)
 {
-    madvise(map->base, map->base_size, MADV_DONTNEED); /* mapped pages would not be dropped */
+    const bool locked = madvise(map->base, map->base_size, MADV_DONTNEED) != 0 && errno == EINVAL;
+    if (locked && munlock(map->base, map->base_size) == 0)
+        madvise(map->base, map->base_size, MADV_DONTNEED);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    const int error = locked ? lock_pages(map, map->base_size) : 0;
+    return error == 0 && (locked || map->resident) ? fetch_pages(map, fd, 0) : error;
 }
 
 void map_expect(const struct map *map, enum map_use use)

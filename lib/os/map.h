@@ -11,8 +11,9 @@ struct map {
     void *base; /* NULL: the bytes belong to the caller */
     size_t base_size;
     const uint8_t *bytes;
-    bool copied; /* in private memory: later changes of the file have no effect */
-    bool locked; /* locked in memory while it is mapped */
+    bool copied;   /* in private memory: later changes of the file have no effect */
+    bool locked;   /* locked in memory while it is mapped */
+    bool resident; /* was fetched at once */
 };
 
 /* How to bring the bytes into memory. */
@@ -48,8 +49,9 @@ int map_reopen(const struct map *map, int fd);
 int map_sync(const struct map *map, size_t size);
 
 /* Asks the kernel to drop the file's pages from memory, except those that are to be written, and
- * those that another process has mapped. */
-void map_forget(const struct map *map, int fd);
+ * those that another mapping has. Then locks and fetches pages again as wished. Returns 0 or an
+ * errno. */
+int map_forget(const struct map *map, int fd);
 
 /* A hint about the next reads. map_file() starts with MAP_LOOKUPS: scattered lines, for which
  * read-ahead is wasted. */

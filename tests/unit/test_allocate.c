@@ -14,6 +14,8 @@
 enum {
     BLOCK = 4096,
     FREE = 100, /* blocks */
+    PIECE = 128 << 10,
+    PIECES = 200,
 };
 
 static struct statvfs disk;
@@ -122,6 +124,33 @@ ALONE(reserved_blocks_count_as_free_for_root_alone)
                  geteuid() == 0 ? 0 : ENOSPC);
     disk.f_bfree = FREE / 2;
     assert_error(allocate_new(FREE * BLOCK, true, (struct faults){ 0 }, &taken), ENOSPC);
+}
+
+static void write_pieces(int fd, uint64_t first, uint64_t step)
+{
+    static const char piece[PIECE];
+    for (uint64_t i = first; i < PIECES; i += step)
+        assert_error(file_write(fd, i * PIECE, piece, PIECE), 0);
+    assert_error(file_flush(fd), 0);
+}
+
+/* Only some file systems tell. */
+ALONE(blocks_that_were_allocated_and_not_written_are_found)
+{
+    const int fd = open("new", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    assert_int_equal(fallocate(fd, 0, 0, PIECES * PIECE), 0);
+    if (file_check_written(fd, 0, PIECES * PIECE) == 0)
+        skip("the file system does not tell which blocks were written");
+    write_pieces(fd, 0, 2); /* more extents than are asked for at once */
+    assert_error(file_check_written(fd, 0, PIECE), 0);
+    assert_error(file_check_written(fd, 0, 2 * PIECE), EIO);
+    write_pieces(fd, 1, 2);
+    assert_error(file_check_written(fd, 0, PIECES * PIECE), 0);
+    assert_int_equal(fallocate(fd, 0, PIECES * PIECE, PIECE), 0);
+    assert_error(file_check_written(fd, 0, PIECES * PIECE), 0);
+    assert_error(file_check_written(fd, 0, PIECES * PIECE + 1), EIO);
+    close(fd);
 }
 
 int main(void)

@@ -23,7 +23,8 @@
  * lookups answer "maybe". Any other death of a process needs no repair.
  * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE too, add the lost
  * keys, then sync or finish: this clears the unclean state for every process, and reports whether a
- * write has failed. bloomfile_close() alone leaves the file unclean.
+ * write has failed. EIO is possible if another mapping of the file existed: rescue it then.
+ * bloomfile_close() alone leaves the file unclean.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must
@@ -137,8 +138,9 @@ extern "C" {
 
 /* Makes a live filter at `path`, atomically, and opens it for writing. Writers of a replaced file
  * keep adding to the old file (bloomfile_is_stale). A new series may replace a series of several
- * layers: the old layers are then removed, as by bloomfile_unlink(). A single filter may not
- * replace such a series: call bloomfile_unlink() first.
+ * layers: the old layers are then removed, as by bloomfile_unlink(). If only the last step fails,
+ * the rename, they are gone. A single filter may not replace such a series: call bloomfile_unlink()
+ * first.
  *   out     receives the handle; NULL on error.
  *   path    of the file, as for bloomfile_to_path().
  *   params  must give the size, as `capacity` or `bits`. If only `bits` is given, capacity becomes
@@ -293,7 +295,11 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
  * call returns BLOOMFILE_EREPLACED and leaves the current file in place. In the microseconds
  * between its last check and its rename, it excludes only processes that use this library on a
  * local file system, by flock() on the old file. If another program holds that lock, the call waits
- * for one second and then renames anyway.
+ * for one second and then renames anyway. If the old file is live, a lock on its second byte also
+ * keeps writers from joining and leaving; after one second without it, the call returns EBUSY.
+ *
+ * A handle that is open for writing cannot be copied over its own file (BLOOMFILE_EREPLACED): the
+ * sync that the copy begins with changes the file. Seal it in place, or close it first.
  *
  * Returns 0, an errno (also of msync and fdatasync), an error of the destination (bloomfile_io.h),
  * BLOOMFILE_ETOOBIG, _EREPLACED, _ESTRUCTSIZE, _EVALUE (the label), or of the source

@@ -215,6 +215,12 @@ static inline const uint8_t *header_sequence(const uint8_t *image, unsigned slot
     return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_sequence;
 }
 
+/* The identity in such a record: 16 bytes. */
+static inline const uint8_t *header_identity(const uint8_t *image, unsigned slot)
+{
+    return image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_identity;
+}
+
 /* Returns whether a record of a live layer, intact or not, has RECORD_SUCCEEDED. */
 static inline bool header_has_successor(const uint8_t *image)
 {

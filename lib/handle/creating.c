@@ -153,8 +153,7 @@ int creating_after(bloomfile_filter **out, const char *path, struct header *h, u
     error = filesystem_links_apart(fd, &apart);
     if (error == 0)
         error = apart ? lay_out(fd, true, h, size) : open_new(out, fd, path, h, flags);
-    if (error == 0 && before != NULL)
-        error = before(context);
+    publish_call_before(p, before, context);
     if (error == 0)
         error = publish_finish(p);
     else

@@ -67,11 +67,17 @@ void flush_drop_mark(const bloomfile_filter *f, struct header *now)
         live_write(f, now, flush_ended(now->record));
 }
 
+static void is_saved(const bloomfile_filter *f)
+{
+    f->live->session->unclean = false;
+    atomic_store(&f->live->incomplete, false);
+}
+
 int flush_end(const bloomfile_filter *f, struct header *now, struct record next)
 {
     int error = live_commit(f, now, flush_ended(next));
     if (error == 0)
-        f->live->session->unclean = f->live->incomplete = false;
+        is_saved(f);
     else if (!live_in_doubt(f))
         flush_drop_mark(f, now);
     return error;

@@ -173,8 +173,12 @@ int live_make_durable(const bloomfile_filter *f)
 
 bool live_was_copied_over(const bloomfile_filter *f, const struct header *now)
 {
-    const uint8_t *kept = header_sequence(f->live->header, now->in_force);
-    return !header_is_there(f) || shared_load64(kept) != now->record.sequence;
+    const uint8_t *image = f->live->header;
+    const struct record *kept = &now->record;
+    return !header_is_there(f) || !header_is_still(now, image) ||
+           shared_load64(header_sequence(image, now->in_force)) != kept->sequence ||
+           memcmp(header_identity(image, now->in_force), kept->identity, sizeof kept->identity) !=
+               0;
 }
 
 int live_check_kept(const bloomfile_filter *f, const struct header *now)

@@ -38,6 +38,8 @@ struct publication {
     struct stat target;
     struct replace_only only;
     const char *like; /* absolute path of a file in the folder, whose rights it gets; or NULL */
+    int (*before)(const void *context); /* or NULL */
+    const void *context;
 };
 
 /* Sets path, name and directory. */
@@ -93,6 +95,12 @@ int publish_replace_only(struct publication *p, const struct replace_only *only)
     if (only->wanted)
         p->only = *only;
     return check_only(p);
+}
+
+void publish_call_before(struct publication *p, int (*before)(const void *), const void *context)
+{
+    p->before = before;
+    p->context = context;
 }
 
 void publish_thread_replaces_only(const struct replace_only *only)
@@ -417,6 +425,8 @@ static int take_place(struct publication *p)
         error = check_only(p);
     if (error == 0)
         error = keep_rights(p); /* the rights of the file that is at the path now */
+    if (error == 0 && p->before != NULL)
+        error = p->before(p->context);
     if (error == 0)
         error = give_name(p);
     replace_unlock(claim);

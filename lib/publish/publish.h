@@ -87,6 +87,10 @@ int publish_replace_only(struct publication *p, const struct replace_only *only)
  * rights of another file. */
 void publish_thread_replaces_only(const struct replace_only *only);
 
+/* Has publish_finish() call before(context) when the file is on disk and may be renamed, directly
+ * before the rename. If that returns an error, the file is discarded. */
+void publish_call_before(struct publication *p, int (*before)(const void *), const void *context);
+
 /* Syncs the file and gives it its name. Returns 0 or an error. After an error nothing is left
  * behind and the old file is untouched, except if only the last step fails, the fsync of the
  * directory: then the complete new file is in place. */

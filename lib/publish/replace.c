@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/decode.h"
+#include "os/file.h"
 #include "os/host.h"
 
 #define TRIES        1000 /* one per millisecond */
@@ -109,7 +111,17 @@ static int lock_from_programs(int directory, const char *name, int *claim)
     return error == EWOULDBLOCK ? 0 : error;
 }
 
-static bool there_are_none(int error)
+/* A sealed file never becomes live. */
+static int find_out_if_live(int fd, bool *live)
+{
+    uint8_t bytes[HEADER_MAX];
+    int error = file_read(fd, 0, bytes, sizeof bytes);
+    *live = error == 0 && (get32(header_state(bytes, 0)) != BLOOMFILE_STATE_SEALED ||
+                           get32(header_state(bytes, 1)) != BLOOMFILE_STATE_SEALED);
+    return error == BLOOMFILE_ETRUNCATED ? 0 : error;
+}
+
+static bool lacks_locks(int error)
 {
     return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
 }
@@ -118,21 +130,23 @@ static bool there_are_none(int error)
  * or one that other hosts share, has no live files. */
 static int stop_writers(int fd)
 {
-    bool layered;
-    const int shared = filesystem_check(fd, &layered);
-    if (shared != 0)
-        return shared == BLOOMFILE_EFILESYSTEM ? 0 : shared;
+    bool layered, live;
+    int error = filesystem_check(fd, &layered);
+    if (error == 0)
+        error = find_out_if_live(fd, &live);
+    if (error != 0 || !live)
+        return error == BLOOMFILE_EFILESYSTEM ? 0 : error;
     struct flock lock = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
     };
     for (unsigned i = 0; i < TRIES; i++) {
-        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || there_are_none(errno))
+        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || lacks_locks(errno))
             return 0;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             return errno;
         poll(NULL, 0, 1);
     }
-    return BLOOMFILE_EREPLACED;
+    return EBUSY;
 }
 
 void replace_unlock(int claim)

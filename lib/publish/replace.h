@@ -31,10 +31,9 @@ int replace_only_check(const struct replace_only *only, const struct stat *now);
  * *claim is for replace_unlock(); it is -1 if the name is not a regular file, if it cannot be read
  * or locked, or if another process keeps its lock.
  *
- * If `only` is wanted, and the file system may have live files, programs that join or leave the
- * writers of the file wait too, until replace_unlock(). If another process keeps the flock(), this
- * takes the second lock alone. Returns BLOOMFILE_EREPLACED if a writer changes the records for
- * longer than one second. */
+ * If `only` is wanted and the file is live, programs that join or leave its writers wait too, until
+ * replace_unlock(). If another process keeps the flock(), this takes the second lock alone. Returns
+ * EBUSY if another process keeps the second lock for one second: a writer changes the records. */
 int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim);
 
 /* Releases the locks, also those that a child of fork() has inherited, and closes the descriptor.

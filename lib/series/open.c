@@ -153,7 +153,7 @@ static int replace(bloomfile_filter **first, const char *path, struct header *h,
     int error = removal_find(&old, path);
     if (error != 0)
         removal_end(&old); /* the existing files are not a whole series */
-    error = removal_is_series(&old) ? removal_lock(&old) : 0;
+    error = old.series ? removal_lock(&old) : 0;
     if (error == 0)
         error = check_names(path, h, &old);
     if (error == 0)

@@ -94,15 +94,11 @@ int removal_find(struct removal *r, const char *path)
     const struct series s = { .path = r->files[0].path, .generations = h.generations };
     if (files_slot(&s, h.layer) != 0)
         return BLOOMFILE_ESERIES;
+    r->series = true;
     error = find_layers(r, &s, &h);
     if (error == 0)
         order_files(r);
     return error;
-}
-
-bool removal_is_series(const struct removal *r)
-{
-    return r->count > 1;
 }
 
 bool removal_has(const struct removal *r, uint64_t slot)

@@ -18,6 +18,7 @@ struct removal {
         struct stat status;
     } * files;
     size_t count;
+    bool series; /* a live series, perhaps of one layer */
 };
 
 /* Finds and opens the files, without changing anything. Returns 0; BLOOMFILE_ESERIES if a file has
@@ -26,9 +27,7 @@ struct removal {
  * after an error. */
 int removal_find(struct removal *r, const char *path);
 
-/* removal_is_series(): whether there are several files. removal_has(): whether a file has this
- * slot. */
-bool removal_is_series(const struct removal *r);
+/* Returns whether a file has this slot. */
 bool removal_has(const struct removal *r, uint64_t slot);
 
 /* Returns EBUSY if another handle, in any process, has a file open for writing. */

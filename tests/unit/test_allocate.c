@@ -134,14 +134,14 @@ static void write_pieces(int fd, uint64_t first, uint64_t step)
     assert_error(file_flush(fd), 0);
 }
 
-/* Only some file systems tell. */
+/* Only some file systems report it. */
 ALONE(blocks_that_were_allocated_and_not_written_are_found)
 {
     const int fd = open("new", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     assert_true(fd >= 0);
     assert_int_equal(fallocate(fd, 0, 0, PIECES * PIECE), 0);
     if (file_check_written(fd, 0, PIECES * PIECE) == 0)
-        skip("the file system does not tell which blocks were written");
+        skip("the file system does not report which blocks were written");
     write_pieces(fd, 0, 2); /* more extents than are asked for at once */
     assert_error(file_check_written(fd, 0, PIECE), 0);
     assert_error(file_check_written(fd, 0, 2 * PIECE), EIO);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -1214,6 +1215,58 @@ ALONE(copy_over_a_live_file_during_a_seal_is_detected_by_all_processes)
         assert_true(has_numbers(writer, ABSENT, ABSENT + 1));
         assert_error(bloomfile_check(reader), BLOOMFILE_ECHANGED);
         assert_true(has_numbers(reader, ABSENT, ABSENT + 1));
+        make_anew();
+    }
+}
+
+/* The pages are dropped while the writer joins. */
+ALONE(file_accepted_as_unclean_is_prefaulted_and_locked)
+{
+    static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_LOCK };
+    older = read_file("live"); /* in use */
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        close_all();
+        write_file("live", older.data, older.size);
+        change_record("live", slot_in_force("live"), RECORD_AT_flags, 4, RECORD_SYNC_BEGUN);
+        writer = opened("live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags[i]);
+        unsigned char resident[1024];
+        const size_t pages = (writer->map.base_size + 4095) / 4096;
+        assert_in_range(pages, 2, sizeof resident);
+        assert_int_equal(mincore(writer->map.base, writer->map.base_size, resident), 0);
+        for (size_t page = 0; page < pages; page++)
+            assert_true(resident[page] & 1);
+        assert_error(bloomfile_sync(writer, NULL), 0);
+    }
+}
+
+/* Copies a filter that differs from this one in its identity alone. */
+static void copy_twin(void)
+{
+    const struct bytes own = read_file("live");
+    write_file("twin", own.data, own.size);
+    for (unsigned slot = 0; slot < 2; slot++)
+        change_record("twin", slot, RECORD_AT_identity, 8, 1);
+    const struct bytes twin = read_file("twin");
+    overwrite("live", 0, twin.data, twin.size);
+    free(own.data);
+    free(twin.data);
+}
+
+static int finish_writer(void)
+{
+    return bloomfile_finish(writer);
+}
+
+ALONE(other_filter_of_equal_sequence_copied_over_a_live_file_is_detected)
+{
+    static int (*const calls[])(void) = { sync_writer, finish_writer, seal_writer };
+    for (size_t i = 0; i < ROWS(calls); i++) {
+        assert_error(bloomfile_add_digest(writer, number(0, ABSENT), NULL), 0);
+        assert_error(with_others(calls[i], ON_msync, 1, copy_twin), BLOOMFILE_ECHANGED);
+        assert_true(has_numbers(writer, ABSENT, ABSENT + 1));
+        assert_error(bloomfile_check(reader), BLOOMFILE_ECHANGED);
+        assert_int_equal(unlink("twin"), 0);
+        older = (struct bytes){ 0 };
         make_anew();
     }
 }

@@ -393,25 +393,35 @@ static void restrict_thread_to(const char *path)
     close(fd);
 }
 
-ALONE(restricted_replacement_waits_for_a_change_of_the_records)
+static void create_live(const char *path)
 {
-    static const unsigned long types[] = { 0x65735546, 0x4D44 }; /* FUSE, vfat */
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, path, &shape, BLOOMFILE_TO_REPLACE), 0);
+    bloomfile_close(f);
+}
+
+ALONE(restricted_replacement_waits_for_writers_of_a_live_file)
+{
+    static const unsigned long types[] = { 0, 0x65735546, 0x4D44 }; /* here; FUSE; vfat */
     struct flock records = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1 };
-    lock = open(target, O_RDWR | O_CLOEXEC);
-    assert_int_equal(fcntl(lock, F_OFD_SETLK, &records), 0);
-    for (size_t i = 0; i < ROWS(types); i++) {
-        restrict_thread_to(target);
-        waits = 0;
-        faults_begin(&(struct faults){ .file_system = types[i] });
-        const int error = build();
-        faults_end();
-        assert_error(error, BLOOMFILE_EREPLACED);
-        assert_int_equal(waits, 1000);
-        assert_filter_of(target, OLD_KEYS);
+    for (unsigned live = 0; live < 2; live++) {
+        if (live)
+            create_live(target);
+        lock = open(target, O_RDWR | O_CLOEXEC);
+        assert_int_equal(fcntl(lock, F_OFD_SETLK, &records), 0);
+        for (size_t i = 0; i < (live ? ROWS(types) : 1); i++) {
+            restrict_thread_to(target);
+            waits = 0;
+            faults_begin(&(struct faults){ .file_system = types[i] });
+            const int error = build();
+            faults_end();
+            assert_error(error, live ? EBUSY : 0);
+            assert_int_equal(waits, live ? 1000 : 0);
+        }
+        close(lock);
+        assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
     }
-    close(lock);
     assert_error(build(), 0);
-    assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
 }
 
 /* File times of kernels before Linux 6.13 are those of this clock. */

@@ -99,7 +99,8 @@ class Confirm(ToolTest):
         self.assertEqual(self.output("bfquery", "--confirm", "keys", "estimated", "keys"), lines(*self.keys))
         result = self.run_tool("bfquery", "--confirm", "half", "estimated", "keys")
         self.assertEqual((result.returncode, result.stdout), (2, lines(*self.keys[:1000])))
-        self.assertRegex(result.stderr.decode(), r"half has 10\d\d of the about (19|20)\d\d keys of estimated")
+        self.assertRegex(result.stderr.decode(), r"half has about (9[5-9]|10[0-4])\d of the about (19|20)\d\d keys of estimated")
+        self.assertEqual(self.output("bfquery", "--confirm", "mixed", "filter", "keys"), lines(*self.keys))
         self.write("repeated", 1999 * lines("key 1") + lines(*self.keys[:1000]))
         for name, keys in ("exact", "2000"), ("estimated", "about (19|20)[0-9]{2}"):
             result = self.run_tool("bfquery", "--confirm", "repeated", name, "keys")
@@ -113,6 +114,25 @@ class Confirm(ToolTest):
         with open(self.folder / "keys", "ab") as out:
             self.assertEqual(self.run_tool("bfquery", "--confirm", "keys", "filter", "mixed", stdout=out).returncode, 2)
         self.assertEqual(self.snapshot(), before)
+
+
+    def test_false_positives_do_not_hide_a_wrong_confirm_list(self):
+        """The list may have many other keys, also repeated, if it has those of the filter."""
+        others = lines(*numbered(100_000, "absent "))
+        right, half = lines(*self.keys), lines(*self.keys[:1000])
+        self.create("-q", "-p", 0.02, "keys", name="rare")  # as many false positives as keys
+        self.create("-q", "-n", 100_000, "--slice", "2/3", stdin=lines(*numbered(100_000)), name="slice")
+        for name, wrong in ("rare", others), ("rare", others + half), ("filter", others[:200_000]), ("slice", others + half), ("slice", others):
+            self.write("list", wrong)
+            result = self.run_tool("bfquery", "-c", "--confirm", "list", name, "keys")
+            self.assertEqual(result.returncode, 2, (name, len(wrong)))
+            self.check_message("bfquery", result.stderr, "matching keys that it lacks were left out")
+        self.write("list", others + half)
+        self.assertRegex(self.run_tool("bfquery", "-c", "--confirm", "list", "rare", "keys").stderr.decode(), r"list has about (9|10)\d\d of")
+        for name, keys, count in ("rare", 3 * others + right, 2000), ("slice", others + lines(*numbered(100_000)), 2000):
+            self.write("list", keys)
+            out = self.output("bfquery", "-c", "--confirm", "list", name, "keys")
+            self.assertEqual(out, b"%d\n" % count)
 
 
 class Answers(UnlessTest):

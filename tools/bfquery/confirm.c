@@ -7,6 +7,7 @@
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
+#include <bloomfile_unstable.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -78,42 +79,77 @@ bool confirm_is_full(const struct confirm *c)
     return used > c->memory / 2;
 }
 
+static bloomfile_filter *counter(const struct confirm *c, uint64_t keys)
+{
+    bloomfile_filter *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    keys = keys > LEAST_KEYS ? keys : LEAST_KEYS;
+    params.layout = BLOOMFILE_LAYOUT_CLASSIC;
+    params.bits =
+        keys < BLOOMFILE_MAX_BITS / BITS_PER_KEY ? keys * BITS_PER_KEY : BLOOMFILE_MAX_BITS;
+    params.hashes = 1; /* more would not improve the estimate */
+    params.seed = params_random();
+    const int error = bloomfile_create_memory(
+        &f, &params, BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_OVER_CAPACITY);
+    if (error != 0)
+        cli_fail(error, "cannot count the keys of %s", c->path);
+    return f;
+}
+
 static void begin_count(const struct confirm *c)
 {
     for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
         bloomfile_get_info(c->filters->list[i].f, &info);
-        const uint64_t keys = info.keys > LEAST_KEYS ? info.keys : LEAST_KEYS;
-        params.layout = BLOOMFILE_LAYOUT_CLASSIC;
-        params.bits =
-            keys < BLOOMFILE_MAX_BITS / BITS_PER_KEY ? keys * BITS_PER_KEY : BLOOMFILE_MAX_BITS;
-        params.hashes = 1; /* more would not improve the estimate */
-        params.seed = params_random();
-        c->known[i].lines = 0;
-        const int error = bloomfile_create_memory(
-            &c->known[i].f, &params, BLOOMFILE_OPEN_SOLE_ADDER | BLOOMFILE_OPEN_OVER_CAPACITY);
-        if (error != 0)
-            cli_fail(error, "cannot count the keys of %s", c->path);
+        c->known[i] = (struct confirm_known){ .seed = params_random(),
+                                              .matches = counter(c, info.keys),
+                                              .by_chance = counter(c, info.keys) };
     }
 }
 
-/* Counts, for each filter, the keys of the list that it may contain. */
+/* Looks up digests of this seed. A slice answers "maybe" for the keys of other slices, which do not
+ * count. */
+static void look_up(const bloomfile_filter *f, uint64_t seed, const struct bloomfile_key *keys,
+                    size_t n, bool *hits)
+{
+    bloomfile_digest digests[KEYS_BATCH], first, last;
+    bloomfile_slice_range(f, &first, &last);
+    for (size_t i = 0; i < n; i++)
+        digests[i] = bloomfile_hash(seed, keys[i].data, keys[i].size);
+    bloomfile_contains_digests(f, digests, n, hits);
+    for (size_t i = 0; i < n; i++)
+        hits[i] = hits[i] && digests[i] >= first && digests[i] <= last;
+}
+
+static size_t count(const struct confirm *c, bloomfile_filter *counter,
+                    const struct bloomfile_key *keys, size_t n, const bool *chosen)
+{
+    struct bloomfile_key some[KEYS_BATCH];
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (chosen[i])
+            some[found++] = keys[i];
+    }
+    const int error = bloomfile_add_many(counter, some, found, NULL, NULL, NULL);
+    if (error != 0)
+        cli_fail(error, "cannot count the keys of %s", c->path);
+    return found;
+}
+
+/* Counts, for each filter, the keys of the list that it may contain. Of the other keys, counts
+ * those that match by the digest of another seed: about as many as there are false positives. */
 static void count_known(const struct confirm *c, const struct bloomfile_key *keys, size_t n)
 {
-    struct bloomfile_key found[KEYS_BATCH];
-    bool hits[KEYS_BATCH];
+    bool hits[KEYS_BATCH], chances[KEYS_BATCH];
     for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
-        size_t count = 0;
-        bloomfile_contains_many(c->filters->list[i].f, keys, n, hits);
-        for (size_t j = 0; j < n; j++) {
-            if (hits[j])
-                found[count++] = keys[j];
-        }
-        c->known[i].lines += count;
-        const int error = bloomfile_add_many(c->known[i].f, found, count, NULL, NULL, NULL);
-        if (error != 0)
-            cli_fail(error, "cannot count the keys of %s", c->path);
+        const bloomfile_filter *f = c->filters->list[i].f;
+        struct confirm_known *known = &c->known[i];
+        look_up(f, bloomfile_seed(f), keys, n, hits);
+        look_up(f, known->seed, keys, n, chances);
+        for (size_t j = 0; j < n; j++)
+            chances[j] = chances[j] && !hits[j];
+        known->lines += count(c, known->matches, keys, n, hits);
+        count(c, known->by_chance, keys, n, chances);
     }
 }
 
@@ -128,15 +164,24 @@ static uint64_t least_keys(const struct bloomfile_info *info)
     return info->keys > doubt ? info->keys - doubt : 0;
 }
 
-/* Returns the estimated number of distinct keys, or UINT64_MAX if that may be `least`. The standard
- * deviation of the estimate is at most a quarter of the square root. */
-static uint64_t too_few(const bloomfile_filter *known, uint64_t least)
+/* Returns the estimated number of the filter's keys in the list, or UINT64_MAX if that may be
+ * `least`. The standard deviation of the number of matches is at most a quarter of the square root.
+ * That of the number of false positives is less than twice the square root, except for numbers far
+ * above `least`. */
+static uint64_t too_few(const bloomfile_filter *f, const struct confirm_known *known,
+                        uint64_t least)
 {
-    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
-    const double keys = (double)least, slack = fmin(keys / 16 + 1, 2 * sqrt(keys));
-    return bloomfile_measure(known, &m) == 0 && m.keys_estimate < keys - slack
-               ? (uint64_t)llround(m.keys_estimate)
-               : UINT64_MAX;
+    struct bloomfile_measurement filter = BLOOMFILE_MEASUREMENT_INIT, matches = filter,
+                                 chance = filter;
+    if (bloomfile_measure(f, &filter) != 0 || bloomfile_measure(known->matches, &matches) != 0 ||
+        bloomfile_measure(known->by_chance, &chance) != 0)
+        return UINT64_MAX;
+    const double seen = 1 - filter.fpr; /* the share of absent keys that do not match */
+    const double by_chance = chance.keys_estimate > 0 ? chance.keys_estimate / seen : 0;
+    const double keys = (double)least, slack = fmin(keys / 16 + 1, 2 * sqrt(keys)) +
+                                               6 * sqrt(by_chance / seen) + by_chance / 32;
+    const double found = matches.keys_estimate - by_chance;
+    return found < keys - slack ? (uint64_t)llround(fmax(found, 0)) : UINT64_MAX;
 }
 
 /* If the filter has more keys than were found in the list, it was made from another list. A key
@@ -147,7 +192,7 @@ static void check_filter(struct confirm *c, const struct filters_one *one,
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(one->f, &info);
     const uint64_t least = least_keys(&info);
-    const uint64_t few = too_few(known->f, least);
+    const uint64_t few = too_few(one->f, known, least);
     if (known->lines >= least && few == UINT64_MAX)
         return;
     c->list_is_short = true;
@@ -155,9 +200,8 @@ static void check_filter(struct confirm *c, const struct filters_one *one,
              "%s has %s%" PRIu64 " of the %s%" PRIu64
              " keys of %s: matching keys that it lacks were left out (use the list that the"
              " filter was made from)",
-             c->path, known->lines < least ? "" : "about ",
-             known->lines < least ? known->lines : few, info.keys_estimated != 0 ? "about " : "",
-             info.keys, one->path);
+             c->path, few == UINT64_MAX ? "" : "about ", few == UINT64_MAX ? known->lines : few,
+             info.keys_estimated != 0 ? "about " : "", info.keys, one->path);
 }
 
 static void check_list(struct confirm *c)
@@ -165,7 +209,8 @@ static void check_list(struct confirm *c)
     for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
         if (!c->list_is_short)
             check_filter(c, &c->filters->list[i], &c->known[i]);
-        bloomfile_close(c->known[i].f);
+        bloomfile_close(c->known[i].matches);
+        bloomfile_close(c->known[i].by_chance);
     }
 }
 

@@ -24,9 +24,10 @@ struct confirm {
     size_t count, room;
     uint8_t *text; /* the output for the hits, in order */
     size_t text_size, text_room;
-    struct confirm_known {   /* for each filter: the keys of the list that it may contain */
-        uint64_t lines;      /* their number; repeated lines count */
-        bloomfile_filter *f; /* a filter of them, to estimate the number of distinct keys */
+    struct confirm_known { /* for each filter: */
+        uint64_t lines;    /* of the list that it may contain; repeated lines count */
+        uint64_t seed;     /* not the filter's: digests of it match by chance only */
+        bloomfile_filter *matches, *by_chance; /* to estimate the numbers of distinct keys */
     } * known;
     bool list_is_short; /* keys of a filter are missing from the list; this was reported */
 };

@@ -8,6 +8,7 @@
  *   DISK_FORGETS  if set, reads from a file without a name return a zero as their first byte, as
  *                 after a page that could not be written
  *   DISK_SHRINKS  a file that is cut to 4096 bytes when the program is about to scan it
+ *   DISK_CLOSES   if set, closing standard output fails with ENOSPC, as on a network file system
  *   DISK_REMOVES  a file that is removed in the third call of msync()
  */
 #include <errno.h>
@@ -35,6 +36,15 @@ int msync(void *address, size_t size, int flags)
     if (removes != NULL && synced++ == 2 && unlink(removes) != 0)
         return -1;
     return (int)syscall(SYS_msync, address, size, flags);
+}
+
+int close(int fd)
+{
+    const int result = (int)syscall(SYS_close, fd);
+    if (fd != STDOUT_FILENO || getenv("DISK_CLOSES") == NULL)
+        return result;
+    errno = ENOSPC;
+    return -1;
 }
 
 int madvise(void *address, size_t size, int advice)

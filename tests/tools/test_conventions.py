@@ -6,8 +6,9 @@ import json
 import os
 import re
 import subprocess
+import unittest
 
-from support import GOLDEN, SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, lines, main, numbered
+from support import GOLDEN, SANITIZED, SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, lines, main, numbered
 
 
 class Options(ToolTest):
@@ -330,6 +331,21 @@ class FullDisk(ToolTest):
         self.full("bfcreate", "-q", "--report", "-", "new", "keys")
         for words in [], ["-c"], ["-d"], ["-j1"], ["--filter", "seen"]:
             self.full("bfuniq", "-n", 40_000, *words, stdin=keys + keys)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_failed_close_of_standard_output_is_reported(self):
+        """A network file system reports some failed writes only then."""
+        self.write("keys", lines(*numbered(9)))
+        self.create("-q", "keys", name="filter")
+        self.output("bfdelta", "filter", "filter", "patch")
+        for words in (["bfcommon", "keys", "keys"], ["bfcreate", "-q", "-", "keys"], ["bfdelta", "filter", "filter", "-"],
+                      ["bfdelta", "--apply", "filter", "patch", "-"], ["bfdelta", "--info", "patch"], ["bffold", "--factor", 1, "filter", "-"],
+                      ["bfinspect", "filter"], ["bfmerge", "-", "filter"], ["bfquery", "filter", "keys"], ["bfquery", "-m1", "filter", "keys"],
+                      ["bfquery", "-c", "filter", "keys"], ["bfseal", "filter", "-"], ["bfuniq", "keys"], *([tool, "--help"] for tool in TOOLS)):
+            with self.subTest(words=words):
+                result = self.run_tool(*words, env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_CLOSES": "1"})
+                self.assertEqual(result.returncode, 2)
+                self.check_message(words[0], result.stderr, "cannot write to standard output: No space left on device")
 
     def test_full_disk_is_reported_for_output_of_any_length(self):
         """Pages that fit into the stream's buffer, and pages that do not."""

@@ -331,7 +331,6 @@ static void describe(struct request *r)
     if (report_wanted(&r->report))
         report_put(&r->report, of_patch(&info));
     report_close(&r->report);
-    cli_close_stdout();
 }
 
 /* ----------------------------------------------------------------------------------- applying */
@@ -408,14 +407,14 @@ int main(int argc, char **argv)
     struct request r = { .threads = params_default_threads() };
     cli_start(argv[0]);
     parse(&r, argc, argv);
-    if (r.mode == INFO) {
+    if (r.mode != INFO)
+        cli_catch_bus_error(r.mode == MAKE ? "OLD or NEW" : r.old);
+    if (r.mode == INFO)
         describe(&r);
-        return 0;
-    }
-    cli_catch_bus_error(r.mode == MAKE ? "OLD or NEW" : r.old);
-    if (r.mode == MAKE)
+    else if (r.mode == MAKE)
         make(&r);
     else
         apply(&r);
+    cli_close_stdout();
     return 0;
 }

@@ -120,6 +120,19 @@ class Names(TargetTest):
 
         self.each(check, FILTERS, IMAGES)
 
+    def test_replaced_file_keeps_its_rights(self):
+        def check(_, command):
+            for mode in 0o600, 0o640:
+                for name in "old", "link":
+                    self.write("old", b"")
+                    (self.folder / "old").chmod(mode)
+                    self.output(*with_dest(command, name, "-qf"))
+                    self.assertGreater(len(self.read("old")), 0)
+                    self.assertEqual((self.folder / "old").stat().st_mode & 0o777, mode)
+
+        (self.folder / "link").symlink_to("old")
+        self.each(check, {"embedded": ["bfcreate", "--embedded", DEST, "keys"]}, FILTERS, IMAGES)
+
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_file_system_without_hard_links_is_reported(self):
         """Only a hard link makes sure that a new file does not replace another file."""

@@ -16,29 +16,34 @@
 
 #define TEMPORARY ".bloomfile.XXXXXX"
 
-/* Sets the mode that open() would give a new file: mkostemp() uses 0600. */
-static bool set_permissions(int fd)
+/* Sets the rights of the file that is replaced, or the mode that open() would give a new file:
+ * mkostemp() uses 0600. */
+static int set_rights(int fd, const char *path, bool replace)
 {
+    struct rights_of old = { .directory = AT_FDCWD, .name = path, .path = path };
+    if (replace && lstat(path, &old.status) == 0)
+        return rights_keep(fd, &old);
+    if (replace && errno != ENOENT)
+        return errno;
     mode_t mask = umask(0);
     umask(mask);
-    return fchmod(fd, 0666 & ~mask) == 0;
+    return fchmod(fd, 0666 & ~mask) == 0 ? 0 : errno;
 }
 
-static bool fill_temporary(char *temporary, const void *bytes, size_t size)
+static int fill_temporary(char *temporary, const char *path, const void *bytes, size_t size,
+                          bool replace)
 {
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
-        return false;
-    bool done = set_permissions(fd) && await_write(fd, bytes, size) && fsync(fd) == 0;
-    int error = errno;
-    if (close(fd) != 0 && done) {
-        done = false;
+        return errno;
+    int error = set_rights(fd, path, replace);
+    if (error == 0 && (!await_write(fd, bytes, size) || fsync(fd) != 0))
         error = errno;
-    }
-    if (!done)
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error != 0)
         unlink(temporary);
-    errno = error;
-    return done;
+    return error;
 }
 
 static int rename_over(const char *temporary, const char *path, const struct replace_only *only)
@@ -89,7 +94,9 @@ static int write_at(const char *path, const void *bytes, size_t size,
         return ENOMEM;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    int error = fill_temporary(temporary, bytes, size) ? give_name(temporary, path, only) : errno;
+    int error = fill_temporary(temporary, path, bytes, size, only != NULL);
+    if (error == 0)
+        error = give_name(temporary, path, only);
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(temporary);
     return error == 0 ? file_flush_directory(path) : error;

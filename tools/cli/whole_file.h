@@ -8,8 +8,9 @@
 
 #include "publish/replace.h"
 
-/* Writes a file and syncs it to disk. With `replace`, an existing file is replaced; otherwise it is
- * the error EEXIST. Follows a symbolic link. Returns 0 or an errno. */
+/* Writes a file and syncs it to disk. With `replace`, an existing file is replaced, and the
+ * new file gets its rights (rights_keep); otherwise it is the error EEXIST. Follows a symbolic
+ * link. Returns 0 or an errno. */
 int whole_file_write(const char *path, const void *bytes, size_t size, bool replace);
 
 /* whole_file_write() with `replace`, which replaces only the file `only`. Returns

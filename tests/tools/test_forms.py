@@ -110,6 +110,16 @@ class Forms(ToolTest):
         self.write("a", b"7\n" * 30000)
         self.assertEqual(self.output("bfcommon", "--integers", "a", "-", stdin=b"07\n"), b"7\n")
 
+    def test_integers_with_the_same_bytes_are_one_key_in_every_tool(self):
+        pairs = (b"-1", b"18446744073709551615"), (b"-9223372036854775808", b"9223372036854775808"), (b"-0", b"0")
+        for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
+            self.write("other", lines(other))
+            self.made("--integers", stdin=lines(other))
+            self.assertEqual(self.output("bfcommon", "--integers", "-", "other", stdin=lines(one)), lines(one))
+            self.assertEqual(self.output("bfcommon", "-d", "--integers", "-", "other", stdin=lines(one), status=1), b"")
+            self.assertEqual(self.output("bfuniq", "--integers", stdin=lines(one, other)), lines(one))
+            self.assertEqual(self.output("bfquery", "--integers", "--confirm", "other", "made", stdin=lines(one)), lines(one))
+
     def test_a_broken_key_is_an_error_with_its_line(self):
         """--missing skip does not hide it. Each kind of error is tested with one tool, and some with all tools."""
         self.write("other", b"")

@@ -13,7 +13,7 @@
 
 enum {
     INTEGER_SIZE = 8,
-    INTEGER_TEXT = 22, /* the longest integer with its sign and a zero byte */
+    INTEGER_TEXT = 21, /* the longest integer with a zero byte */
     DIGIT = 0x10,      /* marks a digit in the table; the lower bits are its value */
     BLOCK = 16
 };
@@ -156,10 +156,9 @@ static struct fault take_integer(const struct key_form *f, uint8_t *to, struct b
     size_t size = INTEGER_SIZE;
     if (!read_integer(key, &negative, &value))
         return (struct fault){ .kind = FAULT_INTEGER };
+    value = negative ? 0 - value : value; /* -1 and 2^64 - 1 are the same key */
     if (f->text)
-        size = (size_t)snprintf((char *)to, INTEGER_TEXT, "%s%" PRIu64,
-                                negative && value > 0 ? "-" : "", value);
-    value = negative ? 0 - value : value;
+        size = (size_t)snprintf((char *)to, INTEGER_TEXT, "%" PRIu64, value);
     for (size_t i = 0; i < INTEGER_SIZE && !f->text; i++)
         to[i] = (uint8_t)(value >> 8 * i);
     *key = (struct bloomfile_key){ to, size };

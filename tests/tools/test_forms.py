@@ -179,9 +179,12 @@ class Forms(ToolTest):
                                                                                "ends with a dot (delete the dot: sed 's/\\.$//')\n"))
         self.output("bfadd", "live", stdin=b"a.example.com.\n")
         self.made("-i", stdin=b"a.example.com.\n")
-        asked = b"A.example.com.\nexample.com.\na.example.com\n.\n"
+        asked = b"A.example.com.\nexample.com.\na.example.com\n.\nX.y.A.example.com.\nxa.example.com.\nx.a.example.com\n"
         for filters in (["live"], ["made"], ["--filter", "live", "--filter", "made"]):
-            self.assertEqual(self.output("bfquery", "--domains", *filters, stdin=asked), b"A.example.com.\n")
+            self.assertEqual(self.output("bfquery", "--domains", *filters, stdin=asked), b"A.example.com.\nX.y.A.example.com.\n")
+        self.write("listed", b"a.example.com\n")
+        self.assertEqual(self.output("bfquery", "--domains", "--unless", "listed", "made", stdin=asked, status=1), b"")
+        asked = b"A.example.com.\nexample.com.\na.example.com\n.\n"
         self.assertEqual(self.output("bfuniq", "--domains", stdin=asked), b"A.example.com.\nexample.com.\n.\n")
 
     def test_invalid_names_are_accepted_in_queries(self):

@@ -144,16 +144,17 @@ static void queue(const struct filters_one *one, struct parents *p, size_t i, co
         ask_queued(one, p, hits);
 }
 
-/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com". For "example.com.", also
- * looks up the name with its dot, which bfcreate -i keeps. Skips parents longer than a domain name
- * can be: a line of dots would take too long. */
+/* Looks up "b.example.com", "example.com" and "com" for "a.b.example.com". For a name that ends
+ * with a dot, also looks up all names with that dot, which bfcreate -i keeps. Skips parents longer
+ * than a domain name can be: a line of dots would take too long. */
 static void ask_parents(const struct filters *fs, const struct filters_one *one,
                         const struct batch *b, bool *hits)
 {
     struct parents p = { .count = 0 };
     for (size_t i = 0; i < b->count; i++) {
         const uint8_t *at = b->keys[i].data, *end = at + b->keys[i].size;
-        if (!hits[i] && key_form_had_dot(&b->keys[i]))
+        const bool has_dot = key_form_had_dot(&b->keys[i]);
+        if (!hits[i] && has_dot)
             queue(one, &p, i, at, b->keys[i].size + 1, hits);
         if (end - at > KEY_FORM_DOMAIN + 1)
             at = end - KEY_FORM_DOMAIN - 1;
@@ -163,6 +164,8 @@ static void ask_parents(const struct filters *fs, const struct filters_one *one,
             if (fs->unless != NULL && key_list_has(fs->unless, &parent))
                 continue;
             queue(one, &p, i, parent.data, parent.size, hits);
+            if (has_dot)
+                queue(one, &p, i, parent.data, parent.size + 1, hits);
         }
     }
     ask_queued(one, &p, hits);

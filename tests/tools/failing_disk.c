@@ -7,6 +7,7 @@
  *   DISK_KILLS    if set, msync() kills the process instead of failing
  *   DISK_FORGETS  if set, reads from a file without a name return a zero as their first byte, as
  *                 after a page that could not be written
+ *   DISK_HIDES    how many calls of pread() succeed before one fails with EIO
  *   DISK_SHRINKS  a file that is cut to 4096 bytes when the program is about to scan it
  *   DISK_CLOSES   if set, closing standard output fails with ENOSPC, as on a network file system
  *   DISK_REMOVES  a file that is removed in the third call of msync()
@@ -57,7 +58,13 @@ int madvise(void *address, size_t size, int advice)
 
 ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
 {
+    static int reads;
     struct stat status;
+    const char *hides = getenv("DISK_HIDES");
+    if (hides != NULL && reads++ == atoi(hides)) {
+        errno = EIO;
+        return -1;
+    }
     ssize_t got = syscall(SYS_pread64, fd, bytes, size, at);
     if (got > 0 && getenv("DISK_FORGETS") != NULL && fstat(fd, &status) == 0 &&
         status.st_nlink == 0)

@@ -154,6 +154,14 @@ class Trouble(ToolTest):
             message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
             self.assertIn("cannot read a temporary file: its contents changed (choose ", message)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer comes first")
+    def test_failed_read_of_the_first_bytes_is_an_error(self):
+        """They show whether an input holds keys, and whether it is compressed."""
+        for words in [], ["-Z"]:
+            for reads in 0, 1, 2:
+                hides = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_HIDES": str(reads)}
+                self.assertEqual(self.trouble("bfcommon", *words, "a", "b", env=hides), "bfcommon: cannot read a: Input/output error\n")
+
     def test_pipe_named_twice_is_refused(self):
         """Each of the two would get some of its lines."""
         if not os.path.exists("/dev/stdin"):

@@ -28,6 +28,18 @@ uint64_t input_size(const struct input *in)
     return where->packed ? TEXT_PACKS_TO_ONE_IN * size : size;
 }
 
+/* Reads up to `size` bytes that do not move the file offset. Returns how many. */
+static size_t sample(const struct stretch *where, uint64_t at, void *bytes, size_t size)
+{
+    ssize_t n;
+    do
+        n = pread(where->fd, bytes, size, (off_t)at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        cli_fail(errno, "cannot read %s", where->name);
+    return (size_t)n;
+}
+
 /* Estimates the number of lines from the line ends in some samples of the file. */
 static uint64_t estimate_lines(const struct input *in, const struct keys_options *form)
 {
@@ -39,11 +51,11 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
         return size / form->record_size + 1;
     uint8_t end_byte = keys_end(form);
     for (uint64_t i = 0; i < SAMPLES; i++) {
-        uint64_t at = in->where.from + size / SAMPLES * i;
-        ssize_t n = pread(in->where.fd, piece, sizeof(piece), (off_t)at);
-        for (ssize_t j = 0; j < n; j++)
+        const uint64_t at = in->where.from + size / SAMPLES * i;
+        const size_t n = sample(&in->where, at, piece, sizeof(piece));
+        for (size_t j = 0; j < n; j++)
             ends += piece[j] == end_byte;
-        sampled += n > 0 ? (uint64_t)n : 0;
+        sampled += n;
     }
     if (sampled == 0)
         return 1;
@@ -54,10 +66,11 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
 static void judge(const struct input *in, const struct keys_options *form)
 {
     uint8_t *bytes = malloc(INPUT_TYPE_SIZE);
-    ssize_t n =
-        bytes == NULL ? 0 : pread(in->where.fd, bytes, INPUT_TYPE_SIZE, (off_t)in->where.from);
+    if (bytes == NULL)
+        cli_fail(ENOMEM, "cannot start reading %s", in->where.name);
+    const size_t n = sample(&in->where, in->where.from, bytes, INPUT_TYPE_SIZE);
     if (n > 0)
-        lines_judge(&in->where, form, bytes, (size_t)n);
+        lines_judge(&in->where, form, bytes, n);
     free(bytes);
 }
 
@@ -67,8 +80,8 @@ static bool may_be_packed(const struct stretch *where)
     uint8_t bytes[4];
     if (where->piped)
         return true;
-    const ssize_t n = pread(where->fd, bytes, sizeof(bytes), (off_t)where->from);
-    return n > 0 && unpack_is_packed(bytes, (size_t)n);
+    const size_t n = sample(where, where->from, bytes, sizeof(bytes));
+    return n > 0 && unpack_is_packed(bytes, n);
 }
 
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit)

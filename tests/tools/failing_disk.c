@@ -8,6 +8,7 @@
  *   DISK_FORGETS  if set, reads from a file without a name return a zero as their first byte, as
  *                 after a page that could not be written
  *   DISK_HIDES    how many calls of pread() succeed before one fails with EIO
+ *   DISK_STALLS   if set, write() to standard output writes nothing and returns 0
  *   DISK_SHRINKS  a file that is cut to 4096 bytes when the program is about to scan it
  *   DISK_CLOSES   if set, closing standard output fails with ENOSPC, as on a network file system
  *   DISK_REMOVES  a file that is removed in the third call of msync()
@@ -70,4 +71,11 @@ ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)
         status.st_nlink == 0)
         *(uint8_t *)bytes = 0;
     return got;
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    if (fd == STDOUT_FILENO && getenv("DISK_STALLS") != NULL)
+        return 0;
+    return syscall(SYS_write, fd, bytes, size);
 }

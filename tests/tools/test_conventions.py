@@ -347,6 +347,15 @@ class FullDisk(ToolTest):
                 self.assertEqual(result.returncode, 2)
                 self.check_message(words[0], result.stderr, "cannot write to standard output: No space left on device")
 
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_output_that_takes_no_bytes_is_reported(self):
+        self.write("keys", lines(*numbered(9)))
+        self.create("-q", "keys", name="filter")
+        for words in ["bfinspect", "filter"], ["bfquery", "filter", "keys"], ["bfuniq", "keys"], ["bfcreate", "-q", "--embedded", "-", "keys"]:
+            result = self.run_tool(*words, env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_STALLS": "1"})
+            self.assertEqual(result.returncode, 2)
+            self.check_message(words[0], result.stderr, "No space left on device")
+
     def test_full_disk_is_reported_for_output_of_any_length(self):
         """Pages that fit into the stream's buffer, and pages that do not."""
         self.create("-q", "-m", 512 * 720720, stdin=lines("a"), name="filter")

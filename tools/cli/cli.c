@@ -362,9 +362,11 @@ bool await_write(int fd, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n = write(fd, (const char *)bytes + done, size - done);
+        if (n == 0) /* another attempt might never end */
+            errno = ENOSPC;
         if (n < 0 && errno == EAGAIN)
             poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-        else if (n < 0 && errno != EINTR)
+        else if (n == 0 || (n < 0 && errno != EINTR))
             return false;
         done += n > 0 ? (size_t)n : 0;
     }

@@ -305,8 +305,8 @@ class Together(ToolTest):
     def build(self, name, *keys):
         self.create("-q", "-f", "-m", 5120, "-k", 5, stdin=lines(*keys), name=name)
 
-    def stop_before(self, call, tool, *words):
-        """The environment that stops a program before its first call of this kind."""
+    def stop_before(self, call, tool, *words, last=False):
+        """The environment that stops a program before its first or last call of this kind."""
         disk = {"LD_PRELOAD": os.environ["STOPPING_DISK"]}
         self.write("all", self.read("old"))
         self.output(tool, *words, env={**disk, "STOPS_LOG": str(self.folder / "log")})
@@ -314,7 +314,8 @@ class Together(ToolTest):
         (self.folder / "log").unlink()
         (self.folder / "new").unlink(missing_ok=True)
         self.write("all", self.read("old"))
-        return disk | {"STOPS_AT": str(calls.index(call)), "STOPS_BY": "stop"}
+        at = len(calls) - 1 - calls[::-1].index(call) if last else calls.index(call)
+        return disk | {"STOPS_AT": str(at), "STOPS_BY": "stop"}
 
     def stopped(self, call, tool, *words):
         return self.started(self.stop_before(call, tool, *words), tool, *words)
@@ -470,6 +471,21 @@ class Together(ToolTest):
         else:
             self.build("unrelated", b"unrelated")
         os.rename(self.folder / "unrelated", self.folder / name)
+
+    def test_filter_of_another_process_is_not_described_as_the_result(self):
+        """It has more keys than were read, or fewer."""
+        self.write("keys", lines(*KEYS))
+        words = "bfcreate", "-q", "--report", "report", "-f", "all", "keys"
+        for other in [b"b"], numbered(200):
+            stops = self.stop_before("fsync", *words, last=True)
+            (self.folder / "report").unlink()
+            process = self.started(stops, *words)
+            self.build("other", *other)
+            os.rename(self.folder / "other", self.folder / "all")
+            self.assertEqual(self.go_on(process), (
+                2, b"", b"bfcreate: cannot describe all: it was created, and then another process replaced it (check the new "
+                        b"file)\n"))
+            self.assertFalse((self.folder / "report").exists())
 
     def test_rebuild_replaces_any_file(self):
         process = self.stopped("fsync", "bfcreate", "-qf", "all", "patch", "--as-is")

@@ -276,11 +276,18 @@ static void report(struct create *c, bloomfile_builder *builder, uint64_t read)
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
     if (c->quiet && !sized_by_hand && !report_wanted(&c->report))
         return;
-    int error = to_stdout ? create_inspect_its_like(c, builder, &info) : 0;
+    uint64_t keys = info.keys;
+    const int error = to_stdout ? create_inspect_its_like(c, builder, &info)
+                                : bloomfile_builder_count(builder, &keys);
     if (error != 0)
         cli_warn("the filter is written, but cannot be described: %s", bloomfile_strerror(error));
     if (error != 0)
         return;
+    if (!to_stdout && info.keys != keys)
+        cli_fail(0,
+                 "cannot describe %s: it was created, and then another process replaced it (check "
+                 "the new file)",
+                 c->path);
     create_put_report(c, &info, read);
     if (c->params.slices > 0) {
         create_report_slice(c, &info, read);

@@ -30,7 +30,8 @@ final class Live {
     private static final int READS = 100;
     /** File systems that other hosts may write to, or that may keep an older copy, as the mount table names them. */
     private static final Set<String> SHARED = Set.of("nfs", "nfs4", "smb", "smb2", "smb3", "smbfs", "cifs", "9p", "afs", "ceph", "coda", "lustre",
-            "gpfs", "ocfs2", "gfs2", "vboxsf", "vmhgfs", "prl_fs", "hostfs", "pvfs2", "beegfs", "panfs", "acfs", "vxfs", "ncpfs", "aufs");
+            "gpfs", "ocfs2", "gfs2", "vboxsf", "vmhgfs", "prl_fs", "hostfs", "pvfs2", "beegfs", "panfs", "cvfs", "snfs", "acfs",
+            "vxfs", "ibrix", "ncpfs", "aufs");
     private static final int STATE = 8;
     private static final byte[] POISON = {Header.POISONED, 0, 0, 0, 0, 0, 0, 0};
 
@@ -158,13 +159,17 @@ final class Live {
     static boolean isFit(Path path) throws IOException {
         String type = Files.getFileStore(path).type().toLowerCase(Locale.ROOT);
         if (!type.equals("overlay")) {
-            return !SHARED.contains(type);
+            return !isShared(type);
         }
         try (FileChannel copied = FileChannel.open(path, StandardOpenOption.WRITE)) {
             return copied.isOpen();
         } catch (IOException e) {
             return false;
         }
+    }
+
+    static boolean isShared(String type) {
+        return SHARED.contains(type);
     }
 
     /**

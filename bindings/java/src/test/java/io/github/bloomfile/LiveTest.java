@@ -81,6 +81,18 @@ public class LiveTest {
         assertEquals("cannot " + attempted + ": " + why + " [BLOOMFILE_ELIVE]", assertThrows(BloomfileException.class, call).getMessage());
     }
 
+    /** The file systems of live.md, R7, by their names in the mount table. */
+    @Test
+    public void fileSystemsOfOtherHostsAreRefused() {
+        for (String type : new String[] {"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "coda", "lustre", "gpfs", "ocfs2", "gfs2", "pvfs2",
+            "beegfs", "panfs", "cvfs", "snfs", "acfs", "vxfs", "ibrix", "ncpfs", "vboxsf", "vmhgfs", "prl_fs", "hostfs", "aufs"}) {
+            assertTrue(type, Live.isShared(type));
+        }
+        for (String type : new String[] {"ext4", "xfs", "btrfs", "tmpfs", "overlay"}) {
+            assertFalse(type, Live.isShared(type));
+        }
+    }
+
     @Test
     public void keysOfAnotherProgramAreFound() throws Exception {
         for (String layout : new String[] {"blocked", "classic", "counting"}) {

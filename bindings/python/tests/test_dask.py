@@ -9,6 +9,7 @@ import pathlib
 import re
 import signal
 import sys
+import threading
 import time
 import unittest
 import unittest.mock
@@ -192,6 +193,41 @@ class Threads(DaskCase):
             self.assertRaisesRegex(OSError, "changed it during the build", bloomfile.dask.build, [dask.delayed(keys)()], self.path, replace=True)
         self.assertIn("a", bloomfile.Filter(self.path))
         self.assert_only(self.path.name)
+
+    def test_live_filter_that_appears_or_gets_keys_during_the_join_is_kept(self):
+        """After the last check in Python."""
+        publish = bloomfile.dask._publish
+
+        def late(*arguments):
+            with (bloomfile.LiveFilter if self.path.exists() else bloomfile.LiveFilter.create)(self.path, *again) as live:
+                live.add("a")
+            publish(*arguments)
+        for exists in False, True:
+            for slices in 1, 3:
+                with self.subTest(exists=exists, slices=slices):
+                    again = [] if exists else [1000]
+                    if exists:
+                        bloomfile.LiveFilter.create(self.path, 1000).close()
+                    with unittest.mock.patch.object(bloomfile.dask, "_publish", late), dask.config.set(scheduler="sync"):
+                        self.assertRaisesRegex(OSError, "changed it during the build", self.make, self.bag, slices=slices, capacity=50000)
+                    self.assertIn("a", bloomfile.Filter(self.path))
+                    self.assert_only(self.path.name)
+                    self.path.unlink()
+
+    def test_filter_that_another_build_replaces_is_replaced_too(self):
+        publish = bloomfile.dask._publish
+
+        def late(*arguments):
+            if others:
+                other = threading.Thread(target=lambda: self.build([others.pop()], replace=True).close())
+                other.start()
+                other.join()
+            publish(*arguments)
+        self.build(["old"]).close()
+        others = ["one", "two"]
+        with unittest.mock.patch.object(bloomfile.dask, "_publish", late):
+            self.assertEqual(self.make(self.bag, capacity=50000).keys, DIFFERENT)
+        self.assertEqual(others, [])
 
     def test_lines_with_their_newlines_are_refused(self):
         """The last line of a text file may lack the newline, and a file may be one line. Keys that are bytes may end in newlines."""

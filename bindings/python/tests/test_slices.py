@@ -2,9 +2,13 @@
 """Slices are built, queried, joined, and refused where a whole filter is needed."""
 
 import array
+import importlib
 import os
+import shutil
 import sys
+import types
 import unittest
+import unittest.mock
 
 import bloomfile
 from bloomfile import errors
@@ -146,6 +150,42 @@ class Slices(Case):
         self.assertRaises(OverflowError, bloomfile.slice_of, 512, 1, -1)
         self.assertRaises(ValueError, bloomfile.split_digests, 512, 1, b"1234567")
         self.assertRaises(TypeError, bloomfile.split_digests, 512, 1, array.array("I", [1]))
+
+    def spark_tasks(self):
+        """bloomfile.spark.tasks without PySpark, which bloomfile.spark imports."""
+        package = types.ModuleType("bloomfile.spark")
+        package.__path__ = [os.path.join(os.path.dirname(bloomfile.__file__), "spark")]
+        before = set(sys.modules)
+        with unittest.mock.patch.dict(sys.modules, {"bloomfile.spark": package}):
+            tasks = importlib.import_module("bloomfile.spark.tasks")
+            for name in set(sys.modules) - before:
+                del sys.modules[name]
+        return tasks
+
+    def test_spark_keeps_a_live_filter_that_appears_during_the_join(self):
+        tasks = self.spark_tasks()
+        target = self.folder / "target"
+
+        def late(join):
+            def joined(*arguments):
+                with bloomfile.LiveFilter.create(target, 100, replace=True) as live:
+                    live.add("a")
+                join(*arguments)
+            return joined
+        for files in self.parts, [self.path]:
+            for before in None, self.path:
+                with self.subTest(files=len(files), before=before):
+                    if before:
+                        shutil.copy(before, target)
+                    with unittest.mock.patch.object(tasks, "_join", late(tasks._join)):
+                        self.assertRaisesRegex(ValueError, "it is a live filter", tasks.publish, str(target), str(self.folder),
+                                               list(enumerate(map(str, files))), SIZE, len(files), True)
+                    self.assertIn("a", bloomfile.Filter(target))
+                    target.unlink()
+                    tasks.publish(str(target), str(self.folder), list(enumerate(map(str, files))), SIZE, len(files), True)
+                    self.assertEqual(target.read_bytes(), self.path.read_bytes())
+                    tasks.publish(str(target), str(self.folder), list(enumerate(map(str, files))), SIZE, len(files), True)
+                    target.unlink()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ import warnings as _warnings
 
 from . import _core, errors
 from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_records,
-                    library_version, size_for, slice_of, split_digests, unlink, version as __version__)
+                    library_version, size_for, slice_of, split_digests, unlink, version as __version__,
+                    thread_replaces_only as _thread_replaces_only)
 from .errors import Error
 from .json_lines import json_keys
 from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size, meant as _meant, merging as _merging
@@ -99,6 +100,21 @@ def _replace(builder, path, first, allow_empty):
             except errors.EREPLACED:
                 if left == 0:
                     raise
+
+
+def _replace_checked(path, check, write):
+    """Calls check() with the file at path or -1, and write(), which replaces that file alone; both again if another took the name."""
+    for left in reversed(range(_TRIES)):
+        with _file_at(path) as file:
+            try:
+                _thread_replaces_only(file)  # before the checks: changes after them are detected
+                check(file)
+                return write()
+            except errors.EREPLACED:
+                if left == 0:
+                    raise
+            finally:
+                _thread_replaces_only(None)
 
 
 @_contextlib.contextmanager

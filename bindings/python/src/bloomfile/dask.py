@@ -26,7 +26,7 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unchanged, _check_unused, _checked, _file_at, _state_of, _is_worth_keeping, _expected_rate, _promised_rate, errors,
+from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unchanged, _check_unused, _checked, _file_at, _state_of, _is_worth_keeping, _expected_rate, _promised_rate, _replace_checked, errors,
                inspect, join, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
@@ -285,6 +285,9 @@ def _check_capacity(path, info, keys):
 
 
 def _publish(path, files, bits, replace):
+    if len(files) == 1:
+        with Filter(files[0]) as only:
+            return only.seal_to(path, replace=replace)
     if inspect(files[0]).info.whole_blocks * 512 != bits:
         raise RuntimeError(f"{_printable(path)}: keys were shared out for {bits} bits, and the slices are of another filter")
     join(path, files, replace=replace)
@@ -362,14 +365,10 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
         if replace and storage is None:
-            with _file_at(path) as file:
-                _check_unused(path)
-                _check_unchanged(path, file, first)
-        if slices > 1:
-            _publish(target, files, size, replace)
+            _replace_checked(path, lambda file: (_check_unused(path), _check_unchanged(path, file, first)),
+                             lambda: _publish(target, files, size, True))
         else:
-            with Filter(files[0]) as only:
-                only.seal_to(target, replace=replace)
+            _publish(target, files, size, replace)
         if storage is None:
             return _checked(Filter(path))
         send(target, path)

@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 
-from .. import Builder, Filter, errors, inspect, join, split_digests
+from .. import Builder, Filter, _replace_checked, errors, inspect, join, split_digests
 from .._core import hash_typed, inspect as inspect_head
 from ..storage import fetch, place, send
 from .keys import remedy
@@ -157,19 +157,25 @@ def _check(path, storage, replace):
 def publish(path, folder, files, params, slices, replace):
     """Joins the slices, and makes the file appear at its path."""
     storage = place(path)[1]
-    keys = _check(path, storage, replace)
+    _check(path, storage, replace)
     with tempfile.TemporaryDirectory() as here:
         there = {number: fetch(file, here) if storage is not None else file for number, file in files}
         for number in set(range(slices)) - there.keys():
             there[number] = _make(number, [], here if storage is not None else folder, params, slices)[0]
-        if keys and not any(inspect(file).info.keys for file in there.values()):
-            raise ValueError(f"cannot replace {path}: the new filter has no keys (write to another file)")
-        if storage is None:
-            _join(path, list(there.values()), replace)
-        else:
+        empty = not any(inspect(file).info.keys for file in there.values())
+
+        def check(_):
+            if _check(path, storage, replace) and empty:
+                raise ValueError(f"cannot replace {path}: the new filter has no keys (write to another file)")
+        if storage is not None:
             whole = os.path.join(here, "whole")
             _join(whole, list(there.values()), False)
+            check(None)  # as late as possible: the join takes a while
             send(whole, path)
+        elif replace:
+            _replace_checked(path, check, lambda: _join(path, list(there.values()), True))
+        else:
+            _join(path, list(there.values()), False)
 
 
 def _join(path, files, replace):

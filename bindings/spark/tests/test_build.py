@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Spark builds the same filters as bfcreate, however the keys are partitioned, and publishes only whole files."""
 
+import contextlib
+import glob
 import os
 import re
 import subprocess
+import threading
 import unittest
 import uuid
 
@@ -150,6 +153,35 @@ class Build(SparkTest):
             build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
+
+    def test_live_filter_that_appears_during_publishing_is_kept(self):
+        """A link succeeds only if the name is free: then the filter has not been published, and must not be."""
+        live = os.path.join(self.folder, "live")
+        subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "-n", "100", live], check=True)
+        for _ in range(5):
+            linked = []
+
+            def link():
+                while not glob.glob(os.path.join(self.folder, ".urls.bloom.*.building", "whole")):
+                    if ended.is_set():
+                        return
+                with contextlib.suppress(FileExistsError):
+                    os.link(live, self.path)
+                    linked.append(True)
+            ended = threading.Event()
+            other = threading.Thread(target=link)
+            other.start()
+            try:
+                build(self.keys, "url", self.path, capacity=N, replace=True)
+                published = True
+            except Error as error:
+                self.assertIn("it is a live filter", str(error))
+                published = False
+            ended.set()
+            other.join()
+            self.assertNotEqual(published, bool(linked))
+            self.assertEqual(read(self.path) == read(live), bool(linked))
+            os.unlink(self.path)
 
     def test_filter_with_keys_is_not_replaced_by_an_empty_filter(self):
         build(self.keys, "url", self.path, capacity=N)

@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
@@ -42,6 +43,7 @@ final class Target {
     private static final int SEALED = 2;
 
     private static final String END = ".building";
+    private static final int TRIES = 100;
     private static final long WEEK = 7L * 24 * 3600 * 1000;
 
     /** Hadoop's name for stores of objects whose uploads can be given up (3.3.1 and later). */
@@ -70,16 +72,17 @@ final class Target {
         return path;
     }
 
-    /** Throws if it is already certain that the file cannot be made. */
-    void check() throws IOException {
+    /** Throws if it is already certain that the file cannot be made. Returns whether it replaces a file. */
+    boolean check() throws IOException {
         if (path.isRoot()) {
             throw new IOException("cannot make " + path + ": it has no name");
         }
         if (!isStore() && !isLocal()) {
             context();
         }
+        hasKeys = false;
         if (!files.exists(path)) {
-            return;
+            return false;
         }
         if (!replace) {
             throw exists();
@@ -101,6 +104,17 @@ final class Target {
             throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
                     + " another file)");
         }
+        return true;
+    }
+
+    /** The same for a new filter with this number of keys. */
+    private boolean check(long keys) throws IOException {
+        boolean replaces = check();
+        if (keys == 0 && hasKeys) {
+            throw new IOException("cannot replace " + path + ": the new filter has no keys"
+                    + " (write to another file)");
+        }
+        return replaces;
     }
 
     /** Returns whether neither of its records (sections 6 and 7 of the specification) is of a sealed filter. */
@@ -181,15 +195,9 @@ final class Target {
 
         /** Publishes the file at its path, complete and on disk. If this throws, an existing file is unchanged. */
         void publish(long keys, Content content) throws IOException {
-            if (replace) {
-                check();
-            }
-            if (keys == 0 && hasKeys) {
-                throw new IOException("cannot replace " + path + ": the new filter has no keys"
-                        + " (write to another file)");
-            }
+            check(keys);
             if (isStore()) {
-                upload(content);
+                upload(keys, content);
                 return;
             }
             Path whole = new Path(folder, "whole");
@@ -199,31 +207,57 @@ final class Target {
                     out.hsync();
                 }
             }
-            if (!isLocal()) {
-                context().rename(whole, path, replace ? Options.Rename.OVERWRITE : Options.Rename.NONE);
-                return;
-            }
             java.nio.file.Path from = Paths.get(whole.toUri().getPath());
             java.nio.file.Path to = Paths.get(path.toUri().getPath());
-            sync(from);
-            if (replace) {
-                Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-            } else {
-                try {
-                    Files.createLink(to, from);
-                } catch (java.nio.file.FileAlreadyExistsException another) {
+            if (isLocal()) {
+                sync(from);
+            }
+            for (int left = TRIES; !move(whole, from, to, check(keys)); left--) { // another file may have appeared
+                if (!replace || left == 1) {
                     throw exists();
                 }
             }
-            sync(to.getParent());
-            sync(to); // After an error XFS loses the name, and reports that when the file is synced, not when the folder is.
+            if (isLocal()) {
+                sync(to.getParent());
+                sync(to); // After an error XFS loses the name, and reports that when the file is synced, not when the folder is.
+            }
         }
 
-        private void upload(Content content) throws IOException {
+        /** Gives the file its name. Returns false if it replaces none, and there is one. */
+        private boolean move(Path whole, java.nio.file.Path from, java.nio.file.Path to, boolean replaces) throws IOException {
+            try {
+                if (!isLocal()) {
+                    context().rename(whole, path, replaces ? Options.Rename.OVERWRITE : Options.Rename.NONE);
+                } else if (replaces || !link(from, to)) {
+                    Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+                }
+                return true;
+            } catch (FileAlreadyExistsException | java.nio.file.FileAlreadyExistsException another) {
+                return false;
+            }
+        }
+
+        /** Returns false if the file system has no links, and a file may be replaced. */
+        private boolean link(java.nio.file.Path from, java.nio.file.Path to) throws IOException {
+            try {
+                Files.createLink(to, from);
+                return true;
+            } catch (java.nio.file.FileAlreadyExistsException another) {
+                throw another;
+            } catch (UnsupportedOperationException | FileSystemException none) {
+                if (!replace) {
+                    throw none;
+                }
+                return false;
+            }
+        }
+
+        private void upload(long keys, Content content) throws IOException {
             FSDataOutputStream out = files.create(path, replace);
             boolean done = false;
             try {
                 content.writeTo(out);
+                check(keys);
                 done = true;
             } finally {
                 if (!done) {

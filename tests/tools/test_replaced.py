@@ -2,10 +2,12 @@
 """A live file that is replaced or removed while programs add to it: they must not exit with 0."""
 
 import contextlib
+import fcntl
 import itertools
 import os
 import re
 import signal
+import struct
 import subprocess
 import unittest
 
@@ -231,6 +233,15 @@ class Replacing(ReplacedTest):
             self.assertEqual(self.result(creator), (2, b"", f"bfcreate: cannot replace {name}: another process changed it during the run, "
                                                             "and the keys that it added would be lost (write to another file)\n".encode()))
             self.assertEqual(self.query(name, stdin=b"b\n"), [b"b"])
+
+    def test_lock_of_another_program_on_a_live_filter_is_reported(self):
+        self.create_live("-n", 100, name="free")
+        self.write("keys", lines("a"))
+        with open(self.folder / "free", "r+b") as file:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 1, 1, 0))
+            self.assertEqual(self.trouble("bfcreate", "-f", "free", "keys"),
+                             "bfcreate: cannot replace free: another process has locked it (try again later, or write to another file)\n")
+        self.output("bfcreate", "-f", "free", "keys")
 
     def test_killed_writer_does_not_prevent_replacement(self):
         writer = self.adder()

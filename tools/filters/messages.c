@@ -121,6 +121,11 @@ void message_cannot_create(const char *path, int error)
     if (error == EPERM && access(path, F_OK) != 0)
         cli_fail(0, "cannot create %s: %s (if the file system has no hard links, add --force)",
                  path, bloomfile_strerror(error));
+    if (error == EBUSY)
+        cli_fail(0,
+                 "cannot replace %s: another process has locked it (try again later, or write to "
+                 "another file)",
+                 path);
     char others[SERIES_TEXT];
     if (error == BLOOMFILE_ESERIES && series_files(path, others))
         cli_fail(

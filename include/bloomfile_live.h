@@ -327,9 +327,7 @@ BLOOMFILE_API int bloomfile_copy_sealed(struct bloomfile_destination *to, const 
  * This holds until the handle is closed, or until the next call. Those functions then return
  * BLOOMFILE_EREPLACED unless this file, unchanged, is at the path of the result. If several sources
  * have such a file, that of the first source counts. If this function was not called, they use the
- * file at the path when they begin. If the file was changed just now, the call waits up to 100 ms,
- * so that its time shows each later change. Returns 0, or an errno of fstat(); then nothing
- * changes. */
+ * file at the path when they begin. Returns 0, or an errno of fstat(); then nothing changes. */
 BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
 
 /* Writes a live filter, as it is in memory, to a new live file. The filter may be poisoned.

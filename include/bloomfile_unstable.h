@@ -138,9 +138,8 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
  * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. Adding and removing count as
  * changes: programs cannot join or leave the writers of the file between the last check and the
  * rename. Of a live series only the first file is compared. A source
- * with a file of bloomfile_replace_only() still uses that file. If the file was changed just now,
- * the call waits up to 100 ms, so that its time shows each later change. Returns 0, or an errno of
- * fstat(); then nothing changes. */
+ * with a file of bloomfile_replace_only() still uses that file. Returns 0, or an errno of fstat();
+ * then nothing changes. */
 BLOOMFILE_API int bloomfile_thread_replaces_only(int fd);
 
 /* -------------------------------------------------------------------------------------- slices */

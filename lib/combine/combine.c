@@ -5,8 +5,10 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format/hash.h"
 #include "format/min.h"
@@ -250,10 +252,15 @@ static bool is_file(const struct stat *status, dev_t device, ino_t inode)
     return status->st_dev == device && status->st_ino == inode;
 }
 
-static int find_target(const char *path, struct stat *status, bool *exists)
+static int find_target(const char *path, struct replace_only *found)
 {
-    *exists = stat(path, status) == 0;
-    return *exists || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+        return errno;
+    const int error = replace_only_note(found, fd);
+    if (fd >= 0)
+        close(fd);
+    return error;
 }
 
 /* Fails if the path of a source leads to the file to be replaced, but led to another file when the
@@ -261,13 +268,11 @@ static int find_target(const char *path, struct stat *status, bool *exists)
 static int check_path_of_source(const bloomfile_filter *f, const struct stat *old)
 {
     struct stat now;
-    bool exists;
     if (f->path == NULL || is_file(old, f->file.device, f->file.inode))
         return 0;
-    const int error = find_target(f->path, &now, &exists);
-    if (error != 0)
-        return error;
-    return exists && is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    return is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
 }
 
 int source_destination(struct destination *to, const bloomfile_filter *const *sources, size_t count)
@@ -278,8 +283,7 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
     for (size_t i = 0; i < count && !to->only.wanted; i++)
         to->only = sources[i]->only;
     if (!to->only.wanted)
-        error = find_target(to->to.path, &to->only.file, &to->only.exists);
-    to->only.wanted = true;
+        error = find_target(to->to.path, &to->only);
     for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
         error = check_path_of_source(sources[i], &to->only.file);
     return error;

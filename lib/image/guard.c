@@ -67,15 +67,14 @@ void guard_release(struct guard *g)
     free(g->known_good); /* and the other maps */
 }
 
-/* The first error is kept, except that ECHANGED replaces any other: it means that any answer may
- * have been wrong. */
+/* The first error is kept, but an errno gives way to an error of the library, and any error to
+ * ECHANGED: it means that any answer may have been wrong. */
 static void set_error(struct guard *g, int error)
 {
-    int none = 0;
-    if (error == BLOOMFILE_ECHANGED)
-        atomic_store(&g->error, error);
-    else
-        atomic_compare_exchange_strong(&g->error, &none, error);
+    int seen = atomic_load(&g->error);
+    while ((seen == 0 || (seen > 0 && error < 0) || error == BLOOMFILE_ECHANGED) &&
+           !atomic_compare_exchange_weak(&g->error, &seen, error))
+        ;
 }
 
 static unsigned number_of(uint64_t bits)

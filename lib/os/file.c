@@ -203,6 +203,12 @@ int file_write(int fd, uint64_t offset, const void *bytes, size_t size)
     return 0;
 }
 
+static bool reports_nothing(int error)
+{
+    return error == EOPNOTSUPP || error == ENOTTY || error == ENOSYS || error == EINVAL ||
+           error == EBADR || error == EPERM || error == EACCES;
+}
+
 /* By FIEMAP. */
 int file_check_written(int fd, uint64_t offset, uint64_t size)
 {
@@ -217,8 +223,12 @@ int file_check_written(int fd, uint64_t offset, uint64_t size)
                                      .fm_length = end - at,
                                      .fm_flags = FIEMAP_FLAG_SYNC,
                                      .fm_extent_count = EXTENTS_AT_ONCE };
-        if (ioctl(fd, FS_IOC_FIEMAP, &found) != 0)
-            return errno == EIO || errno == ENOMEM ? errno : 0;
+        int result;
+        do
+            result = ioctl(fd, FS_IOC_FIEMAP, &found);
+        while (result != 0 && errno == EINTR);
+        if (result != 0)
+            return reports_nothing(errno) ? 0 : errno;
         for (uint32_t i = 0; i < found.map.fm_mapped_extents; i++) {
             if ((found.map.fm_extents[i].fe_flags & FIEMAP_EXTENT_UNWRITTEN) != 0)
                 return EIO;

@@ -71,7 +71,7 @@ int file_write(int fd, uint64_t offset, const void *bytes, size_t size);
 
 /* Checks that all of these bytes, which have been written and synced, are on disk: after a failed
  * write, ext4 may write to blocks that still read as zeros. Returns 0, also if the file system does
- * not report it; EIO or ENOMEM. */
+ * not report it; EIO; or another errno. */
 int file_check_written(int fd, uint64_t offset, uint64_t size);
 
 /* Opens the file of a descriptor again, through /proc. Needs the permission to open it. */

@@ -194,8 +194,11 @@ int map_forget(const struct map *map, int fd)
     if (locked && munlock(map->base, map->base_size) == 0)
         madvise(map->base, map->base_size, MADV_DONTNEED);
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    const int error = locked ? lock_pages(map, map->base_size) : 0;
-    return error == 0 && (locked || map->resident) ? fetch_pages(map, fd, 0) : error;
+    int error = locked ? lock_pages(map, map->base_size) : 0;
+    if (error == 0 && (locked || map->resident))
+        error = fetch_pages(map, fd, 0);
+    map_expect(map, MAP_LOOKUPS);
+    return error;
 }
 
 void map_expect(const struct map *map, enum map_use use)

@@ -83,18 +83,17 @@ static int check_target(struct publication *p)
 
 static _Thread_local struct replace_only thread_only;
 
-/* Checks that the target is the only file that may be replaced. Returns 0 or
- * BLOOMFILE_EREPLACED. */
-static int check_only(const struct publication *p)
+/* Checks that the target is the only file that may be replaced. fd: of the target, or -1. */
+static int check_only(const struct publication *p, int fd)
 {
-    return replace_only_check(&p->only, p->target_exists ? &p->target : NULL);
+    return replace_only_check(&p->only, p->target_exists ? &p->target : NULL, fd);
 }
 
 int publish_replace_only(struct publication *p, const struct replace_only *only)
 {
     if (only->wanted)
         p->only = *only;
-    return check_only(p);
+    return check_only(p, -1);
 }
 
 void publish_call_before(struct publication *p, int (*before)(const void *), const void *context)
@@ -258,7 +257,9 @@ static int give_name(struct publication *p)
         error = unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
         if (!p->replace || error == 0)
             return error;
-        if (unnamed || (error != EPERM && error != EOPNOTSUPP))
+        const bool no_links =
+            error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+        if (unnamed || !no_links)
             return error == EEXIST ? BLOOMFILE_EREPLACED : error;
     } /* the file system supports neither RENAME_NOREPLACE nor links */
     return rename_over(p, unnamed);
@@ -318,7 +319,7 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
     if (error == 0)
         error = check_target(p);
     if (error == 0)
-        error = check_only(p);
+        error = check_only(p, -1);
     if (error == 0)
         p->local = filesystem_is_local(p->directory);
     if (error == 0 && p->local)
@@ -422,7 +423,7 @@ static int take_place(struct publication *p)
     if (error == 0)
         error = check_target(p);
     if (error == 0)
-        error = check_only(p);
+        error = check_only(p, claim);
     if (error == 0)
         error = keep_rights(p); /* the rights of the file that is at the path now */
     if (error == 0 && p->before != NULL)

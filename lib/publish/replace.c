@@ -17,15 +17,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/decode.h"
+#include "format/hash.h"
 #include "os/file.h"
 #include "os/host.h"
 
 #define TRIES        1000 /* one per millisecond */
-#define TICK         100  /* milliseconds; longer than one tick of the kernel's clock of files */
 #define RECORDS_BYTE 1    /* of a live file: LOCK_RECORDS (live.md, section 4) */
 
 static bool is_as_then(const struct stat *now, const struct stat *then)
@@ -35,13 +34,30 @@ static bool is_as_then(const struct stat *now, const struct stat *then)
            now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
-/* As long as the clock of files shows the time of the last change, another change could have the
- * same time. */
-static bool may_change_unseen(const struct stat *file)
+/* The hash of the header, which each writer of a live file changes. */
+static int read_head(int fd, off_t size, uint64_t *head)
 {
-    struct timespec now;
-    return clock_gettime(CLOCK_REALTIME_COARSE, &now) == 0 && now.tv_sec == file->st_mtim.tv_sec &&
-           now.tv_nsec == file->st_mtim.tv_nsec;
+    uint8_t bytes[HEADER_MAX];
+    const size_t most = size < (off_t)sizeof bytes ? (size_t)size : sizeof bytes;
+    const int error = file_read(fd, 0, bytes, most);
+    if (error == 0)
+        *head = hash_key(0, bytes, most);
+    return error;
+}
+
+/* The descriptor may be of O_PATH. The head remains unknown without /proc, or the permission to
+ * read. */
+static int note_head(struct replace_only *only, int fd)
+{
+    int own;
+    if (!S_ISREG(only->file.st_mode))
+        return 0;
+    const int error = file_open_again(fd, false, &own);
+    if (error != 0)
+        return error == EACCES || error == ENOENT ? 0 : error;
+    only->head_known = read_head(own, only->file.st_size, &only->head) == 0;
+    close(own);
+    return 0;
 }
 
 int replace_only_note(struct replace_only *only, int fd)
@@ -49,18 +65,20 @@ int replace_only_note(struct replace_only *only, int fd)
     *only = (struct replace_only){ .wanted = true, .exists = fd >= 0 };
     if (fd < 0)
         return 0;
-    int error = fstat(fd, &only->file) == 0 ? 0 : errno;
-    for (unsigned i = 0; i < TICK && error == 0 && may_change_unseen(&only->file); i++) {
-        poll(NULL, 0, 1);
-        error = fstat(fd, &only->file) == 0 ? 0 : errno;
-    }
-    return error;
+    return fstat(fd, &only->file) != 0 ? errno : note_head(only, fd);
 }
 
-int replace_only_check(const struct replace_only *only, const struct stat *now)
+int replace_only_check(const struct replace_only *only, const struct stat *now, int fd)
 {
-    const bool same = now != NULL ? only->exists && is_as_then(now, &only->file) : !only->exists;
-    return !only->wanted || same ? 0 : BLOOMFILE_EREPLACED;
+    uint64_t head = only->head;
+    if (!only->wanted)
+        return 0;
+    if (now == NULL || !only->exists)
+        return now != NULL || only->exists ? BLOOMFILE_EREPLACED : 0;
+    int error = is_as_then(now, &only->file) ? 0 : BLOOMFILE_EREPLACED;
+    if (error == 0 && only->head_known && fd >= 0)
+        error = read_head(fd, now->st_size, &head);
+    return error == 0 && head != only->head ? BLOOMFILE_EREPLACED : error;
 }
 
 /* Opens only regular files: opening a device may have side effects. */
@@ -112,13 +130,13 @@ static int lock_from_programs(int directory, const char *name, int *claim)
 }
 
 /* A sealed file never becomes live. */
-static int find_out_if_live(int fd, bool *live)
+static bool is_not_sealed(int fd)
 {
     uint8_t bytes[HEADER_MAX];
-    int error = file_read(fd, 0, bytes, sizeof bytes);
-    *live = error == 0 && (get32(header_state(bytes, 0)) != BLOOMFILE_STATE_SEALED ||
-                           get32(header_state(bytes, 1)) != BLOOMFILE_STATE_SEALED);
-    return error == BLOOMFILE_ETRUNCATED ? 0 : error;
+    const int error = file_read(fd, 0, bytes, sizeof bytes);
+    return error != BLOOMFILE_ETRUNCATED &&
+           (error != 0 || get32(header_state(bytes, 0)) != BLOOMFILE_STATE_SEALED ||
+            get32(header_state(bytes, 1)) != BLOOMFILE_STATE_SEALED);
 }
 
 static bool lacks_locks(int error)
@@ -130,11 +148,9 @@ static bool lacks_locks(int error)
  * or one that other hosts share, has no live files. */
 static int stop_writers(int fd)
 {
-    bool layered, live;
-    int error = filesystem_check(fd, &layered);
-    if (error == 0)
-        error = find_out_if_live(fd, &live);
-    if (error != 0 || !live)
+    bool layered;
+    const int error = filesystem_check(fd, &layered);
+    if (error != 0 || !is_not_sealed(fd))
         return error == BLOOMFILE_EFILESYSTEM ? 0 : error;
     struct flock lock = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
@@ -228,6 +244,12 @@ static int write_list(int fd, const struct list *list)
     return fsetxattr(fd, LIST, list->bytes, list->size, 0) == 0 ? 0 : errno;
 }
 
+/* The list may name users that this user namespace does not have. */
+static bool is_refused(int error)
+{
+    return error == EINVAL || error == EPERM;
+}
+
 static bool keep_group(int fd, const struct stat *old)
 {
     return fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
@@ -252,6 +274,10 @@ int rights_keep(int fd, const struct rights_of *old)
     }
     if (error == 0)
         error = write_list(fd, &list);
+    if (list.size > 0 && is_refused(error)) {
+        all_kept = false;
+        error = drop_list(fd);
+    }
     free(list.bytes);
     if (error == 0 && fchmod(fd, all_kept ? mode : mode & S_IRWXU) != 0)
         error = errno;

@@ -4,6 +4,7 @@
 #define BLOOMFILE_PUBLISH_REPLACE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -13,16 +14,19 @@ struct replace_only {
     bool wanted; /* false: any file may be replaced */
     bool exists; /* false: the path must be free */
     struct stat file;
+    bool head_known;
+    uint64_t head; /* a hash of its header */
 };
 
-/* Lets only the file of the descriptor be replaced, as it is now; -1: none. Waits for the next tick
- * of the kernel's clock of files if the file was changed in this one, so that each later change is
- * seen, by its time. Returns 0, or an errno of fstat(). */
+/* Lets only the file of the descriptor be replaced, as it is now; -1: none. Returns 0, or an errno
+ * of fstat(). */
 int replace_only_note(struct replace_only *only, int fd);
 
-/* Checks the file that is at the path now (NULL if the path is free). Returns 0, or
- * BLOOMFILE_EREPLACED if it is another file or was changed (device, inode, size, mtime). */
-int replace_only_check(const struct replace_only *only, const struct stat *now);
+/* Checks the file that is at the path now (NULL if the path is free). fd: of this file, or -1.
+ * Returns 0, an errno, or BLOOMFILE_EREPLACED if it is another file or was changed: device, inode,
+ * size, mtime, and with a descriptor the header. Times alone do not show two changes within one
+ * tick, which may be 2 s long. */
+int replace_only_check(const struct replace_only *only, const struct stat *now, int fd);
 
 /* ---- The lock that a process holds while it replaces a file. */
 

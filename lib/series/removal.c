@@ -136,14 +136,19 @@ static int remove_name(const char *path)
     return error;
 }
 
-static int remove_file(const struct removal_file *file)
+static int check_named(const struct removal_file *file)
 {
     struct stat now;
     if (stat(file->path, &now) != 0)
         return errno;
-    if (now.st_dev != file->status.st_dev || now.st_ino != file->status.st_ino)
-        return BLOOMFILE_EREPLACED;
-    return remove_name(file->path);
+    const bool same = now.st_dev == file->status.st_dev && now.st_ino == file->status.st_ino;
+    return same ? 0 : BLOOMFILE_EREPLACED;
+}
+
+static int remove_file(const struct removal_file *file)
+{
+    const int error = check_named(file);
+    return error != 0 ? error : remove_name(file->path);
 }
 
 int removal_of_others(const struct removal *r)
@@ -152,7 +157,7 @@ int removal_of_others(const struct removal *r)
      * so that the remaining files are refused after a power loss (S15). Errors are ignored. */
     if (r->count > 1)
         file_flush(r->files[1].fd);
-    int error = 0;
+    int error = r->count > 0 ? check_named(&r->files[r->count - 1]) : 0;
     for (size_t i = 0; i + 1 < r->count && error == 0; i++)
         error = remove_file(&r->files[i]);
     return error == 0 && r->count > 1 ? file_flush_directory(r->files[0].path) : error;

@@ -215,8 +215,12 @@ static bool does_without(const struct operation *op, enum fault_call call, unsig
                (op->replaces && (op->creates ? last : nth == 2));
     if (call != ON_open64)
         return false;
-    if (op->replaces && nth-- == 1) /* the old file may be unreadable */
-        return error == EACCES;
+    const bool notes = !op->creates && op->run != rescue;
+    if (notes && nth-- == 1) /* the file at the path, by O_PATH */
+        return false;
+    for (int reads = notes; reads >= 0 && op->replaces; reads--)
+        if (nth-- == 1) /* the old file may be unreadable */
+            return error == EACCES;
     if (op->creates)
         return nth == (op->run == create_in_memory ? 1 : 2);
     return nth == 2 && error == EACCES;

@@ -1223,10 +1223,10 @@ ALONE(copy_over_a_live_file_during_a_seal_is_detected_by_all_processes)
 ALONE(file_accepted_as_unclean_is_prefaulted_and_locked)
 {
     static const unsigned flags[] = { BLOOMFILE_OPEN_PREFAULT, BLOOMFILE_OPEN_LOCK };
-    older = read_file("live"); /* in use */
+    const struct bytes in_use = read_file("live");
     for (size_t i = 0; i < ROWS(flags); i++) {
         close_all();
-        write_file("live", older.data, older.size);
+        write_file("live", in_use.data, in_use.size);
         change_record("live", slot_in_force("live"), RECORD_AT_flags, 4, RECORD_SYNC_BEGUN);
         writer = opened("live", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN | flags[i]);
         unsigned char resident[1024];
@@ -1237,6 +1237,7 @@ ALONE(file_accepted_as_unclean_is_prefaulted_and_locked)
             assert_true(resident[page] & 1);
         assert_error(bloomfile_sync(writer, NULL), 0);
     }
+    free(in_use.data);
 }
 
 /* Copies a filter that differs from this one in its identity alone. */

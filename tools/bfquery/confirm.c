@@ -107,20 +107,6 @@ static void begin_count(const struct confirm *c)
     }
 }
 
-/* Looks up digests of this seed. A slice answers "maybe" for the keys of other slices, which do not
- * count. */
-static void look_up(const bloomfile_filter *f, uint64_t seed, const struct bloomfile_key *keys,
-                    size_t n, bool *hits)
-{
-    bloomfile_digest digests[KEYS_BATCH], first, last;
-    bloomfile_slice_range(f, &first, &last);
-    for (size_t i = 0; i < n; i++)
-        digests[i] = bloomfile_hash(seed, keys[i].data, keys[i].size);
-    bloomfile_contains_digests(f, digests, n, hits);
-    for (size_t i = 0; i < n; i++)
-        hits[i] = hits[i] && digests[i] >= first && digests[i] <= last;
-}
-
 static size_t count(const struct confirm *c, bloomfile_filter *counter,
                     const struct bloomfile_key *keys, size_t n, const bool *chosen)
 {
@@ -136,18 +122,35 @@ static size_t count(const struct confirm *c, bloomfile_filter *counter,
     return found;
 }
 
-/* Counts, for each filter, the keys of the list that it may contain. Of the other keys, counts
- * those that match by the digest of another seed: about as many as there are false positives. */
+/* Sets hits[i] if the filter may contain the key. Else sets chances[i] if another random digest
+ * matches: about as many do as there are false positives. A slice answers "maybe" for keys of other
+ * slices, which do not count. */
+static void look_up(const bloomfile_filter *f, uint64_t other_seed,
+                    const struct bloomfile_key *keys, size_t n, bool *hits, bool *chances)
+{
+    bloomfile_digest own[KEYS_BATCH], other[KEYS_BATCH], first, last;
+    bloomfile_slice_range(f, &first, &last);
+    const uint64_t width = last - first + 1; /* 0: 2^64 */
+    for (size_t i = 0; i < n; i++) {
+        own[i] = bloomfile_hash(bloomfile_seed(f), keys[i].data, keys[i].size);
+        other[i] = bloomfile_hash(other_seed, keys[i].data, keys[i].size);
+        other[i] = width != 0 ? first + other[i] % width : other[i];
+    }
+    bloomfile_contains_digests(f, own, n, hits);
+    bloomfile_contains_digests(f, other, n, chances);
+    for (size_t i = 0; i < n; i++) {
+        const bool counts = own[i] >= first && own[i] <= last;
+        hits[i] = hits[i] && counts;
+        chances[i] = chances[i] && counts && !hits[i];
+    }
+}
+
 static void count_known(const struct confirm *c, const struct bloomfile_key *keys, size_t n)
 {
     bool hits[KEYS_BATCH], chances[KEYS_BATCH];
     for (size_t i = 0; i < c->filters->count && !c->filters->all; i++) {
-        const bloomfile_filter *f = c->filters->list[i].f;
         struct confirm_known *known = &c->known[i];
-        look_up(f, bloomfile_seed(f), keys, n, hits);
-        look_up(f, known->seed, keys, n, chances);
-        for (size_t j = 0; j < n; j++)
-            chances[j] = chances[j] && !hits[j];
+        look_up(c->filters->list[i].f, known->seed, keys, n, hits, chances);
         known->lines += count(c, known->matches, keys, n, hits);
         count(c, known->by_chance, keys, n, chances);
     }
@@ -164,6 +167,14 @@ static uint64_t least_keys(const struct bloomfile_info *info)
     return info->keys > doubt ? info->keys - doubt : 0;
 }
 
+/* Nearly all bits of a counter are set, and its estimate is not exact. */
+static bool is_saturated(const bloomfile_filter *counter, const struct bloomfile_measurement *m)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(counter, &info);
+    return m->ones > info.bits - info.bits / 1024;
+}
+
 /* Returns the estimated number of the filter's keys in the list, or UINT64_MAX if that may be
  * `least`. The standard deviation of the number of matches is at most a quarter of the square root.
  * That of the number of false positives is less than twice the square root, except for numbers far
@@ -174,7 +185,8 @@ static uint64_t too_few(const bloomfile_filter *f, const struct confirm_known *k
     struct bloomfile_measurement filter = BLOOMFILE_MEASUREMENT_INIT, matches = filter,
                                  chance = filter;
     if (bloomfile_measure(f, &filter) != 0 || bloomfile_measure(known->matches, &matches) != 0 ||
-        bloomfile_measure(known->by_chance, &chance) != 0)
+        bloomfile_measure(known->by_chance, &chance) != 0 ||
+        is_saturated(known->matches, &matches) || is_saturated(known->by_chance, &chance))
         return UINT64_MAX;
     const double seen = 1 - filter.fpr; /* the share of absent keys that do not match */
     const double by_chance = chance.keys_estimate > 0 ? chance.keys_estimate / seen : 0;

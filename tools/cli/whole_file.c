@@ -52,7 +52,7 @@ static int rename_over(const char *temporary, const char *path, const struct rep
     struct stat now;
     int error = replace_lock(AT_FDCWD, path, only, &claim);
     if (error == 0)
-        error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL);
+        error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL, claim);
     if (error == 0 && rename(temporary, path) != 0)
         error = errno;
     replace_unlock(claim);

@@ -207,7 +207,11 @@ void target_check_unchanged(const char *path)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct stat now;
-    if (stat(path, &now) != 0 || replace_only_check(&first, &now) == 0)
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const bool same = stat(path, &now) != 0 || replace_only_check(&first, &now, fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (same)
         return;
     const int error = opening_any(&f, path, 0);
     if (error == 0) {

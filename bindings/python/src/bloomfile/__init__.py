@@ -75,7 +75,6 @@ def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
             builder.finish(path)
             return _checked(Filter(path))
         with _file_at(path) as file:
-            builder._replaces_only(file)
             first = _state_of(file)
             _check_unused(path)
         builder.add_many(keys)
@@ -121,7 +120,10 @@ def _replace_checked(path, check, write):
 def _file_at(path):
     """A descriptor of the file, or -1."""
     try:
-        file = _os.open(path, _os.O_PATH)
+        try:
+            file = _os.open(path, _os.O_RDONLY | _os.O_NONBLOCK | _os.O_NOCTTY)
+        except PermissionError:
+            file = _os.open(path, _os.O_PATH)
     except (FileNotFoundError, NotADirectoryError):
         yield -1
         return
@@ -135,7 +137,11 @@ def _state_of(file):
     if file < 0:
         return None
     now = _os.fstat(file)
-    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+    try:
+        head = _os.pread(file, 4096, 0)  # changes with the keys; two changes may have the same time
+    except OSError:
+        head = None
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, head
 
 
 def _check_unchanged(path, file, first):

@@ -273,14 +273,9 @@ static PyObject *replaces_only(struct builder *self, PyObject *fd)
     struct only only = { .wanted = true, .fd = (int)PyLong_AsLong(fd) };
     if (PyErr_Occurred())
         return NULL;
-    errno =
-        bloomfile_thread_replaces_only(only.fd); /* waits until each change is seen by its time */
-    const bool noted = errno == 0 && (only.fd < 0 || fstat(only.fd, &only.then) == 0);
-    if (!noted)
-        PyErr_SetFromErrno(PyExc_OSError);
-    bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY);
-    if (!noted)
-        return NULL;
+    errno = long_call_note(&only);
+    if (errno != 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
     self->only = only;
     return Py_NewRef(Py_None);
 }

@@ -4,6 +4,7 @@
 
 #include <bloomfile_unstable.h>
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,20 +23,33 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool is_as_then(const struct stat *now, const struct stat *then)
+int long_call_note(struct only *only)
 {
-    return now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
-           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+    if (only->fd < 0)
+        return 0;
+    only->size = pread(only->fd, only->head, sizeof only->head, 0);
+    return fstat(only->fd, &only->then) == 0 ? 0 : errno;
+}
+
+/* Compares the head too: two changes may have the same time. */
+static bool is_as_then(const struct only *now, const struct only *then)
+{
+    return now->then.st_size == then->then.st_size &&
+           now->then.st_mtim.tv_sec == then->then.st_mtim.tv_sec &&
+           now->then.st_mtim.tv_nsec == then->then.st_mtim.tv_nsec && now->size == then->size &&
+           (now->size <= 0 || memcmp(now->head, then->head, (size_t)now->size) == 0);
 }
 
 int long_call_replaces_only(const struct only *only)
 {
-    struct stat now;
+    struct only now = { .fd = only->fd };
     current->only = only;
-    const int error = bloomfile_thread_replaces_only(only->fd);
+    int error = bloomfile_thread_replaces_only(only->fd);
+    if (error == 0)
+        error = long_call_note(&now);
     if (error != 0 || only->fd < 0)
         return error;
-    return fstat(only->fd, &now) == 0 && is_as_then(&now, &only->then) ? 0 : BLOOMFILE_EREPLACED;
+    return is_as_then(&now, only) ? 0 : BLOOMFILE_EREPLACED;
 }
 
 /* A handler may replace any file, and the call may begin to write again. */

@@ -13,6 +13,8 @@ struct only {
     bool wanted; /* false: any file */
     int fd;      /* -1: there must be no file at the path */
     struct stat then;
+    ssize_t size; /* of the head; -1: unknown */
+    char head[4096];
 };
 
 struct long_call {
@@ -28,6 +30,9 @@ void long_call_begin(struct long_call *call);
 
 /* Returns the error of the call, or ERROR_RAISED if a handler has raised. */
 int long_call_end(struct long_call *call, int error);
+
+/* Notes the file as it is now. Returns 0 or an errno. */
+int long_call_note(struct only *only);
 
 /* Lets the call of this thread replace only this file, as it was then. Returns 0, or
  * BLOOMFILE_EREPLACED if it has changed. */

@@ -140,12 +140,15 @@ static void go_on(pid_t thread, int number)
 
 static pid_t start(char **command)
 {
+    const pid_t parent = getpid();
     pid_t child = fork();
     if (child < 0)
         err(CANNOT, "fork");
     if (child == 0) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setpgid(0, 0) != 0 ||
-            ptrace(PTRACE_TRACEME, 0, 0, 0) != 0 || raise(SIGSTOP) != 0)
+        /* The next parent would become the tracer, and not know it. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() != parent)
+            _exit(CANNOT);
+        if (setpgid(0, 0) != 0 || ptrace(PTRACE_TRACEME, 0, 0, 0) != 0 || raise(SIGSTOP) != 0)
             err(CANNOT, "PTRACE_TRACEME");
         execvp(command[0], command);
         err(127, "%s", command[0]);

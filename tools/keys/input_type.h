@@ -52,11 +52,4 @@ bool input_type_describe_file(const char *path, struct input_type_text *text);
  * file, or all. */
 const char *foreign_filter(const uint8_t *bytes, size_t size, uint64_t file_size);
 
-/* ---- Detecting a wrong field delimiter. */
-
-/* Examines the first lines of an input. Warns if no line has the delimiter, some have another
- * likely delimiter, and the lines would still give keys. Warns if quotes become part of keys. */
-void delimiter_check_warn(const char *name, const struct keys_options *options,
-                          const uint8_t *bytes, size_t size);
-
 #endif

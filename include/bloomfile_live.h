@@ -23,8 +23,8 @@
  * lookups answer "maybe". Any other death of a process needs no repair.
  * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE too, add the lost
  * keys, then sync or finish: this clears the unclean state for every process, and reports whether a
- * write has failed. EIO is possible if another mapping of the file existed: rescue it then.
- * bloomfile_close() alone leaves the file unclean.
+ * write has failed. If another mapping of the file existed, this sync may return EIO: rescue the
+ * filter then. bloomfile_close() alone leaves the file unclean.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must
@@ -138,9 +138,9 @@ extern "C" {
 
 /* Makes a live filter at `path`, atomically, and opens it for writing. Writers of a replaced file
  * keep adding to the old file (bloomfile_is_stale). A new series may replace a series of several
- * layers: the old layers are then removed, as by bloomfile_unlink(). If only the last step fails,
- * the rename, they are gone. A single filter may not replace such a series: call bloomfile_unlink()
- * first.
+ * layers: it removes the old layers but the first, as bloomfile_unlink() does, and then renames the
+ * new file. If the rename fails, these layers are gone. A single filter may not replace such a
+ * series: call bloomfile_unlink() first.
  *   out     receives the handle; NULL on error.
  *   path    of the file, as for bloomfile_to_path().
  *   params  must give the size, as `capacity` or `bits`. If only `bits` is given, capacity becomes
@@ -295,11 +295,13 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
  * call returns BLOOMFILE_EREPLACED and leaves the current file in place. In the microseconds
  * between its last check and its rename, it excludes only processes that use this library on a
  * local file system, by flock() on the old file. If another program holds that lock, the call waits
- * for one second and then renames anyway. If the old file is live, a lock on its second byte also
- * keeps writers from joining and leaving; after one second without it, the call returns EBUSY.
+ * for one second and then renames anyway. If the old file is live, the call also
+ * locks its second byte, so that no writer joins or leaves. It returns EBUSY if it cannot get this
+ * lock within one second.
  *
- * A handle that is open for writing cannot be copied over its own file (BLOOMFILE_EREPLACED): the
- * sync that the copy begins with changes the file. Seal it in place, or close it first.
+ * A filter that is open for writing cannot be copied over its own file: the copy begins with a
+ * sync, which changes the file. The call returns BLOOMFILE_EREPLACED. Seal the filter in place, or
+ * close it first.
  *
  * Returns 0, an errno (also of msync and fdatasync), an error of the destination (bloomfile_io.h),
  * BLOOMFILE_ETOOBIG, _EREPLACED, _ESTRUCTSIZE, _EVALUE (the label), or of the source
@@ -327,7 +329,8 @@ BLOOMFILE_API int bloomfile_copy_sealed(struct bloomfile_destination *to, const 
  * This holds until the handle is closed, or until the next call. Those functions then return
  * BLOOMFILE_EREPLACED unless this file, unchanged, is at the path of the result. If several sources
  * have such a file, that of the first source counts. If this function was not called, they use the
- * file at the path when they begin. Returns 0, or an errno of fstat(); then nothing changes. */
+ * file at the path when they begin. Returns 0, or an errno of fstat() or open(); then nothing
+ * changes. */
 BLOOMFILE_API int bloomfile_replace_only(bloomfile_filter *f, int fd);
 
 /* Writes a live filter, as it is in memory, to a new live file. The filter may be poisoned.

@@ -137,9 +137,9 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
  * This holds until the next call. Calls of this thread with BLOOMFILE_TO_REPLACE then return
  * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. Adding and removing count as
  * changes: programs cannot join or leave the writers of the file between the last check and the
- * rename. Of a live series only the first file is compared. A source
- * with a file of bloomfile_replace_only() still uses that file. Returns 0, or an errno of fstat();
- * then nothing changes. */
+ * rename. In a live series only the first file is compared. A source keeps the file that
+ * bloomfile_replace_only() set for it. Returns 0, or an errno of fstat() or open(); after an error
+ * nothing has changed. */
 BLOOMFILE_API int bloomfile_thread_replaces_only(int fd);
 
 /* -------------------------------------------------------------------------------------- slices */

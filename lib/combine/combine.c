@@ -5,7 +5,6 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -254,10 +253,9 @@ static bool is_file(const struct stat *status, dev_t device, ino_t inode)
 
 static int find_target(const char *path, struct replace_only *found)
 {
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-        return errno;
-    const int error = replace_only_note(found, fd);
+    int fd, error = replace_open(path, &fd);
+    if (error == 0)
+        error = replace_only_note(found, fd);
     if (fd >= 0)
         close(fd);
     return error;

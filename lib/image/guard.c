@@ -67,8 +67,8 @@ void guard_release(struct guard *g)
     free(g->known_good); /* and the other maps */
 }
 
-/* The first error is kept, but an errno gives way to an error of the library, and any error to
- * ECHANGED: it means that any answer may have been wrong. */
+/* The first error is kept. But an error of the library replaces an errno, and ECHANGED replaces any
+ * error, because it means that any answer may have been wrong. */
 static void set_error(struct guard *g, int error)
 {
     int seen = atomic_load(&g->error);

@@ -48,9 +48,9 @@ int map_reopen(const struct map *map, int fd);
  * The mapping must be writable: otherwise the kernel writes nothing and returns 0. */
 int map_sync(const struct map *map, size_t size);
 
-/* Asks the kernel to drop the file's pages from memory, except those that are to be written, and
- * those that another mapping has. Then locks and fetches pages again as wished. Returns 0 or an
- * errno. */
+/* Has the kernel drop the file's pages from memory. Pages that are to be written, and those of
+ * other mappings, stay. Then locks and fetches the pages again if they were locked or fetched at
+ * once. Returns 0 or an errno. */
 int map_forget(const struct map *map, int fd);
 
 /* A hint about the next reads. map_file() starts with MAP_LOOKUPS: scattered lines, for which

@@ -78,9 +78,9 @@ int publish_copy(struct publication **out, const struct destination *to, int *fd
 
 /* Lets the publication replace only the file `only`, if it is unchanged (replace_only_check).
  * Returns BLOOMFILE_EREPLACED, now or from publish_finish(), if the path names another file or no
- * file. Between check and rename, processes of this library exclude each other, and writers of the
- * old file, by locks (replace_lock). A file that another program renames to the path between these
- * two system calls is lost without notice. Nothing changes if `only` is not wanted. */
+ * file. Between check and rename, locks (replace_lock) exclude other processes of this library, and
+ * writers of the old file. A file that another program renames to the path between these two system
+ * calls is lost without an error. Does nothing if `only` is not wanted. */
 int publish_replace_only(struct publication *p, const struct replace_only *only);
 
 /* publish_replace_only() for all publications that this thread starts later, except those with the

@@ -45,14 +45,32 @@ static int read_head(int fd, off_t size, uint64_t *head)
     return error;
 }
 
-/* The descriptor may be of O_PATH. The head remains unknown without /proc, or the permission to
- * read. */
+int replace_open(const char *path, int *fd)
+{
+    struct stat status;
+    *fd = -1;
+    if (stat(path, &status) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    errno = EACCES;
+    if (S_ISREG(status.st_mode))
+        *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (*fd < 0 && errno == EACCES)
+        *fd = open(path, O_PATH | O_CLOEXEC);
+    return *fd >= 0 || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+}
+
+/* A descriptor of O_PATH cannot be read. Opening it again takes /proc, and the permission to read.
+ */
 static int note_head(struct replace_only *only, int fd)
 {
     int own;
     if (!S_ISREG(only->file.st_mode))
         return 0;
-    const int error = file_open_again(fd, false, &own);
+    int error = read_head(fd, only->file.st_size, &only->head);
+    only->head_known = error == 0;
+    if (error != EBADF)
+        return 0;
+    error = file_open_again(fd, false, &own);
     if (error != 0)
         return error == EACCES || error == ENOENT ? 0 : error;
     only->head_known = read_head(own, only->file.st_size, &only->head) == 0;

@@ -18,8 +18,13 @@ struct replace_only {
     uint64_t head; /* a hash of its header */
 };
 
-/* Lets only the file of the descriptor be replaced, as it is now; -1: none. Returns 0, or an errno
- * of fstat(). */
+/* Opens the file at the path for replace_only_note(): for reading if it is a regular file and may
+ * be read, or else by O_PATH. Sets *fd to -1 if there is no file. Returns 0 or an errno. */
+int replace_open(const char *path, int *fd);
+
+/* Allows only the file of the descriptor to be replaced, and only unchanged; -1: no file. Its time
+ * is noted without its header if the file cannot be read, or if the descriptor is of O_PATH and
+ * /proc is missing. Returns 0, or an errno of fstat() or open(). */
 int replace_only_note(struct replace_only *only, int fd);
 
 /* Checks the file that is at the path now (NULL if the path is free). fd: of this file, or -1.
@@ -35,9 +40,9 @@ int replace_only_check(const struct replace_only *only, const struct stat *now, 
  * *claim is for replace_unlock(); it is -1 if the name is not a regular file, if it cannot be read
  * or locked, or if another process keeps its lock.
  *
- * If `only` is wanted and the file is live, programs that join or leave its writers wait too, until
- * replace_unlock(). If another process keeps the flock(), this takes the second lock alone. Returns
- * EBUSY if another process keeps the second lock for one second: a writer changes the records. */
+ * If `only` is wanted and the file is live, this also locks byte 1, and programs that join or leave
+ * its writers wait until replace_unlock(). If another process keeps the flock(), only byte 1 is
+ * locked. Returns EBUSY if another process keeps byte 1 locked for one second. */
 int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim);
 
 /* Releases the locks, also those that a child of fork() has inherited, and closes the descriptor.

@@ -215,10 +215,7 @@ static bool does_without(const struct operation *op, enum fault_call call, unsig
                (op->replaces && (op->creates ? last : nth == 2));
     if (call != ON_open64)
         return false;
-    const bool notes = !op->creates && op->run != rescue;
-    if (notes && nth-- == 1) /* the file at the path, by O_PATH */
-        return false;
-    for (int reads = notes; reads >= 0 && op->replaces; reads--)
+    for (int reads = op->creates ? 1 : 2; reads > 0 && op->replaces; reads--)
         if (nth-- == 1) /* the old file may be unreadable */
             return error == EACCES;
     if (op->creates)

@@ -45,14 +45,14 @@ static bool is_local(void)
     return local;
 }
 
-/* An unreadable old file may be replaced. It is opened for its header, and at the end for a
- * lock. Before that, a fold opens the path without reading, and then reads the header. */
+/* An unreadable old file may be replaced. It is opened for its header, by a fold twice, and at the
+ * end for a lock. */
 static bool is_spared(const struct scenario *s, enum fault_call call, unsigned nth, int error,
                       unsigned count)
 {
     if (!s->replace || error != EACCES)
         return false;
-    return (call == ON_open64 && nth < count && (nth > 1 || count == 2)) ||
+    return (call == ON_open64 && nth < count) ||
            (call == ON_openat64 && nth == count && is_local());
 }
 

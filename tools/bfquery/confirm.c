@@ -122,9 +122,9 @@ static size_t count(const struct confirm *c, bloomfile_filter *counter,
     return found;
 }
 
-/* Sets hits[i] if the filter may contain the key. Else sets chances[i] if another random digest
- * matches: about as many do as there are false positives. A slice answers "maybe" for keys of other
- * slices, which do not count. */
+/* Sets hits[i] if the filter may contain the key. Otherwise sets chances[i] if an unrelated digest
+ * matches: about as many match as there are false positives. A slice answers "maybe" for keys of
+ * other slices, which do not count. */
 static void look_up(const bloomfile_filter *f, uint64_t other_seed,
                     const struct bloomfile_key *keys, size_t n, bool *hits, bool *chances)
 {
@@ -176,9 +176,9 @@ static bool is_saturated(const bloomfile_filter *counter, const struct bloomfile
 }
 
 /* Returns the estimated number of the filter's keys in the list, or UINT64_MAX if that may be
- * `least`. The standard deviation of the number of matches is at most a quarter of the square root.
- * That of the number of false positives is less than twice the square root, except for numbers far
- * above `least`. */
+ * `least` or more. The standard deviation of the number of matches is at most a quarter of its
+ * square root. That of the number of false positives is less than twice its square root, except for
+ * numbers far above `least`. */
 static uint64_t too_few(const bloomfile_filter *f, const struct confirm_known *known,
                         uint64_t least)
 {

@@ -6,6 +6,7 @@
 #include "filters/messages.h"
 #include "filters/target_file.h"
 #include "os/file.h"
+#include "publish/replace.h"
 
 #include <bloomfile_live.h>
 
@@ -70,10 +71,9 @@ void destination_hold(const char *dest, bloomfile_filter *f)
 {
     if (destination_is_stdout(dest))
         return;
-    const int fd = open(dest, O_PATH | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-        destination_fail(dest, errno);
-    const int error = bloomfile_replace_only(f, fd);
+    int fd, error = replace_open(dest, &fd);
+    if (error == 0)
+        error = bloomfile_replace_only(f, fd);
     if (error != 0)
         destination_fail(dest, error);
     if (fd >= 0)

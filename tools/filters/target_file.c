@@ -123,7 +123,8 @@ static void check_unused(const char *path)
     bool have;
     const int error = writers_have_file(path, &have);
     if (error != 0)
-        cli_fail(error, "cannot replace %s: cannot see whether other programs add to it", path);
+        cli_fail(error, "cannot replace %s: cannot check whether other programs are adding to it",
+                 path);
     if (have)
         cli_fail(0,
                  "cannot replace %s: other programs have it open for writing, and the keys they "
@@ -167,10 +168,9 @@ static struct replace_only held;
 
 void target_hold(const char *path)
 {
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
-        message_cannot_create(path, errno);
-    int error = replace_only_note(&held, fd);
+    int fd, error = replace_open(path, &fd);
+    if (error == 0)
+        error = replace_only_note(&held, fd);
     if (error == 0)
         error = bloomfile_thread_replaces_only(fd);
     if (error != 0)
@@ -207,8 +207,10 @@ void target_check_unchanged(const char *path)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct stat now;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    const bool same = stat(path, &now) != 0 || replace_only_check(&first, &now, fd) == 0;
+    int fd;
+    const bool same =
+        replace_open(path, &fd) == 0 &&
+        (fd < 0 || (fstat(fd, &now) == 0 && replace_only_check(&first, &now, fd) == 0));
     if (fd >= 0)
         close(fd);
     if (same)

@@ -26,7 +26,7 @@ void target_hold(const char *path);
  * error. */
 int target_write(const char *path, const void *bytes, size_t size, bool force);
 
-/* Ends the program if the file has changed since target_check(), or target_hold() before it, and is
+/* Ends the program if the file has changed since the target_hold() before target_check(), and is
  * a live filter, whose new keys would be lost, or cannot be opened. */
 void target_check_unchanged(const char *path);
 

@@ -97,10 +97,9 @@ void picture_check_target(const char *path, bool replace)
 static struct replace_only note_existing(const char *path)
 {
     struct replace_only only;
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT)
-        cli_fail(errno, "cannot write %s", path);
-    const int error = replace_only_note(&only, fd);
+    int fd, error = replace_open(path, &fd);
+    if (error == 0)
+        error = replace_only_note(&only, fd);
     if (error != 0)
         cli_fail(error, "cannot write %s", path);
     if (fd >= 0)

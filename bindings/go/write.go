@@ -64,9 +64,9 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old file,
 // and its owner and group where the system allows it. If it does not allow the group, the group has the rights of other
 // users. Access control lists are lost. If the old file is a live filter that programs have open for writing, or that
-// appeared or got keys during WriteFile, WriteFile returns ErrLive. Writers are seen on systems with locks (not Windows), and
-// until just before the rename: one that opens the file in that moment loses its keys. WriteFile replaces other live
-// filters, and leaves the other files of a series. If two programs read, change and write one file, the last wins: use a
+// appeared or got keys during WriteFile, WriteFile returns ErrLive. Writers are detected until just
+// before the rename, on systems with locks (not Windows). A writer that opens the file after that loses its keys. WriteFile
+// replaces other live filters, and leaves the other files of a series. If two programs read, change and write one file, the last wins: use a
 // single writer.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
@@ -124,7 +124,7 @@ func findTarget(path string) (*target, error) {
 	return t, err
 }
 
-// existing returns nil without an error if there is no file.
+// existing returns nil and no error if the path is free.
 func existing(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +157,7 @@ func (t *target) replace(b []byte) error {
 	return syncFolder(folder)
 }
 
-// publish gives the file its name. If there was no file, a link replaces none that appeared, unlike a rename.
+// publish gives the file its name. If the path was free, it makes a link: unlike a rename, that never replaces a file.
 func (t *target) publish(temporary string) error {
 	if t.info == nil {
 		err := os.Link(temporary, t.path)
@@ -185,7 +185,7 @@ func (t *target) check() error {
 	}
 	defer file.Close()
 	if open, err := hasWriters(file); err != nil || open {
-		return lost("that other programs add", err)
+		return lost("that other programs are adding", err)
 	}
 	head, err := headOf(file)
 	if err != nil || bytes.Equal(head, t.head) {
@@ -202,7 +202,7 @@ func (t *target) check() error {
 	if err == nil || errors.Is(err, ErrMagic) || errors.Is(err, ErrEmpty) {
 		return nil
 	}
-	return lost("that another program added meanwhile", err)
+	return lost("that another program added during the call", err)
 }
 
 // lost returns err, or ErrLive if it is nil, and what a replaced file loses.

@@ -102,7 +102,8 @@ def _replace(builder, path, first, allow_empty):
 
 
 def _replace_checked(path, check, write):
-    """Calls check() with the file at path or -1, and write(), which replaces that file alone; both again if another took the name."""
+    """Calls check() with the file at path (-1: no file), then write(), which may replace only that file. Repeats both if another file
+    took the name."""
     for left in reversed(range(_TRIES)):
         with _file_at(path) as file:
             try:

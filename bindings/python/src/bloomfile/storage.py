@@ -41,8 +41,8 @@ def send(file, url):
 
 
 def version(url):
-    """Changes when the file at the URL does. None: the storage reports nothing that does, or a change so recent that another may look
-    the same."""
+    """A value that changes whenever the file at the URL changes. None if the storage reports no such value, or if the last change
+    is so recent that another may look the same."""
     storage = place(url)[1]
     storage.invalidate_cache()
     name = storage._strip_protocol(url)

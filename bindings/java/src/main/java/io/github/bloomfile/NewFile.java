@@ -154,7 +154,7 @@ final class NewFile implements Closeable {
         Header old = old();
         if (!keys && old != null && (old.n != 0 || old.flags != 0)
                 && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
-            throw refusal("the new filter has no keys (to replace it anyway: the option ALLOW_EMPTY)");
+            throw refusal("the new filter has no keys (to replace the old file anyway: the option ALLOW_EMPTY)");
         }
         Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
         return true;

@@ -5,8 +5,10 @@ package io.github.bloomfile;
 public enum WriteOption {
     /**
      * Replace a file that exists. Only a sealed filter, whole or damaged, or an empty file is ever replaced. A live
-     * filter is refused, even with a damaged header, unless both its records are lost. It is not seen if it replaces the
-     * old file between the last check and the rename. Programs that have the old file open keep it. By default, a file that exists is an error: {@link java.nio.file.FileAlreadyExistsException}.
+     * filter is refused, even with a damaged header, unless both its records are lost. A live filter that takes the
+     * place of the old file between the last check and the rename is not detected, and is replaced. Programs that have the
+     * old file open keep it. By default, a file that exists is an error:
+     * {@link java.nio.file.FileAlreadyExistsException}.
      */
     REPLACE,
     /** With {@link #REPLACE}: a filter without keys may replace a filter with keys. */

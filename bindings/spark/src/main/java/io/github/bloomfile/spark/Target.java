@@ -223,7 +223,7 @@ final class Target {
             }
         }
 
-        /** Gives the file its name. Returns false if it replaces none, and there is one. */
+        /** Gives the file its name. Returns false if the name is taken, and the file there may not be replaced. */
         private boolean move(Path whole, java.nio.file.Path from, java.nio.file.Path to, boolean replaces) throws IOException {
             try {
                 if (!isLocal()) {

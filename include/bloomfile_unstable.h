@@ -129,8 +129,9 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
 
 #define BLOOMFILE_REPLACES_ANY (-2) /* for bloomfile_thread_replaces_only() */
 
-/* Restricts which file this thread may replace: bloomfile_replace_only() for calls without a
- * source, such as bloomfile_builder_write() and bloomfile_create().
+/* Restricts which file this thread may replace, as bloomfile_replace_only() does for one source.
+ * This also applies to calls without a source, such as bloomfile_builder_write() and
+ * bloomfile_create().
  *   fd  a descriptor of the file, as it is now; the caller keeps it, and may close it. -1: no file
  *       may be replaced. BLOOMFILE_REPLACES_ANY, the default, ends the restriction
  *

@@ -19,6 +19,7 @@
 #include "live/records.h"
 #include "live/sync.h"
 #include "os/host.h"
+#include "publish/publish.h"
 
 #define PIECE SOURCE_STRETCH /* bytes of a piece of the result, which stays in the cache */
 
@@ -280,6 +281,8 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
         return 0;
     for (size_t i = 0; i < count && !to->only.wanted; i++)
         to->only = sources[i]->only;
+    if (!to->only.wanted && (to->to.flags & BLOOMFILE_TO_REPLACE) != 0)
+        to->only = *publish_thread_only();
     if (!to->only.wanted)
         error = find_target(to->to.path, &to->only);
     for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)

@@ -41,9 +41,9 @@ struct source {
 };
 
 /* Records the only file that the result may replace: the file of bloomfile_replace_only() if a
- * source has one, otherwise the file at the destination now, if any. Returns BLOOMFILE_EREPLACED if
- * the path of a source leads to that file but the source has an older file open: the result would
- * lack the keys of the new file. */
+ * source has one, or that of bloomfile_thread_replaces_only(), or else the file at the destination
+ * now, if any. Returns BLOOMFILE_EREPLACED if the path of a source leads to that file but the
+ * source has an older file open: the result would lack the keys of the new file. */
 int source_destination(struct destination *to, const bloomfile_filter *const *sources,
                        size_t count);
 

@@ -83,17 +83,17 @@ static int check_target(struct publication *p)
 
 static _Thread_local struct replace_only thread_only;
 
-/* Checks that the target is the only file that may be replaced. fd: of the target, or -1. */
-static int check_only(const struct publication *p, int fd)
+/* Checks that the target is the only file that may be replaced, without its header. */
+static int check_only(const struct publication *p)
 {
-    return replace_only_check(&p->only, p->target_exists ? &p->target : NULL, fd);
+    return replace_only_check(&p->only, p->target_exists ? &p->target : NULL, -1);
 }
 
 int publish_replace_only(struct publication *p, const struct replace_only *only)
 {
     if (only->wanted)
         p->only = *only;
-    return check_only(p, -1);
+    return check_only(p);
 }
 
 void publish_call_before(struct publication *p, int (*before)(const void *), const void *context)
@@ -105,6 +105,11 @@ void publish_call_before(struct publication *p, int (*before)(const void *), con
 void publish_thread_replaces_only(const struct replace_only *only)
 {
     thread_only = *only;
+}
+
+const struct replace_only *publish_thread_only(void)
+{
+    return &thread_only;
 }
 
 /* Makes a named temporary file: a new file, or a name for the unnamed file. If a signal kills the
@@ -319,7 +324,7 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
     if (error == 0)
         error = check_target(p);
     if (error == 0)
-        error = check_only(p, -1);
+        error = check_only(p);
     if (error == 0)
         p->local = filesystem_is_local(p->directory);
     if (error == 0 && p->local)
@@ -422,8 +427,6 @@ static int take_place(struct publication *p)
         error = replace_lock(p->directory, p->name, &p->only, &claim);
     if (error == 0)
         error = check_target(p);
-    if (error == 0)
-        error = check_only(p, claim);
     if (error == 0)
         error = keep_rights(p); /* the rights of the file that is at the path now */
     if (error == 0 && p->before != NULL)

@@ -87,6 +87,9 @@ int publish_replace_only(struct publication *p, const struct replace_only *only)
  * rights of another file. */
 void publish_thread_replaces_only(const struct replace_only *only);
 
+/* The file of publish_thread_replaces_only(). */
+const struct replace_only *publish_thread_only(void);
+
 /* Has publish_finish() call before(context) when the file is on disk and may be renamed, directly
  * before the rename. If that returns an error, the file is discarded. */
 void publish_call_before(struct publication *p, int (*before)(const void *), const void *context);

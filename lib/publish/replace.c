@@ -53,14 +53,14 @@ int replace_open(const char *path, int *fd)
         return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     errno = EACCES;
     if (S_ISREG(status.st_mode))
-        *fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        errno = file_open(path, false, fd);
     if (*fd < 0 && errno == EACCES)
         *fd = open(path, O_PATH | O_CLOEXEC);
     return *fd >= 0 || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
 }
 
-/* A descriptor of O_PATH cannot be read. Opening it again takes /proc, and the permission to read.
- */
+/* pread() cannot read with a descriptor of O_PATH, or of O_DIRECT into any buffer. Opening the file
+ * again takes /proc, and the permission to read. */
 static int note_head(struct replace_only *only, int fd)
 {
     int own;
@@ -68,7 +68,7 @@ static int note_head(struct replace_only *only, int fd)
         return 0;
     int error = read_head(fd, only->file.st_size, &only->head);
     only->head_known = error == 0;
-    if (error != EBADF)
+    if (error == 0 || error == BLOOMFILE_ETRUNCATED)
         return 0;
     error = file_open_again(fd, false, &own);
     if (error != 0)
@@ -164,7 +164,7 @@ static bool lacks_locks(int error)
 
 /* Takes a shared lock, which a descriptor for reading can take. A file system without such locks,
  * or one that other hosts share, has no live files. */
-static int stop_writers(int fd)
+static int stop_writers(int fd, bool *locked)
 {
     bool layered;
     const int error = filesystem_check(fd, &layered);
@@ -174,7 +174,11 @@ static int stop_writers(int fd)
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = RECORDS_BYTE, .l_len = 1
     };
     for (unsigned i = 0; i < TRIES; i++) {
-        if (fcntl(fd, F_OFD_SETLK, &lock) == 0 || lacks_locks(errno))
+        if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
+            *locked = true;
+            return 0;
+        }
+        if (lacks_locks(errno))
             return 0;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             return errno;
@@ -195,15 +199,32 @@ void replace_unlock(int claim)
     close(claim);
 }
 
+static int check_now(const struct replace_only *only, int directory, const char *name, int fd)
+{
+    struct stat now;
+    if (fstatat(directory, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? replace_only_check(only, NULL, fd) : errno;
+    if (!S_ISREG(now.st_mode))
+        return S_ISDIR(now.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR;
+    return replace_only_check(only, &now, fd);
+}
+
 int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim)
 {
     int error = lock_from_programs(directory, name, claim);
-    if (!only->wanted)
+    if (error != 0 || !only->wanted)
         return error;
-    if (error == 0 && *claim < 0)
+    bool locked = *claim >= 0;
+    if (!locked)
         error = open_old(directory, name, claim);
     if (error == 0 && *claim >= 0)
-        error = stop_writers(*claim);
+        error = stop_writers(*claim, &locked);
+    if (error == 0)
+        error = check_now(only, directory, name, *claim);
+    if (!locked && *claim >= 0) {
+        close(*claim);
+        *claim = -1;
+    }
     return error;
 }
 

@@ -19,7 +19,7 @@ struct replace_only {
 };
 
 /* Opens the file at the path for replace_only_note(): for reading if it is a regular file and may
- * be read, or else by O_PATH. Sets *fd to -1 if there is no file. Returns 0 or an errno. */
+ * be read, or else by O_PATH. Sets *fd to -1 if the file is missing. Returns 0 or an errno. */
 int replace_open(const char *path, int *fd);
 
 /* Allows only the file of the descriptor to be replaced, and only unchanged; -1: no file. Its time
@@ -36,13 +36,17 @@ int replace_only_check(const struct replace_only *only, const struct stat *now, 
 /* ---- The lock that a process holds while it replaces a file. */
 
 /* Locks the file that has the name when this returns, by flock(), where locks bind all processes
- * (filesystem_is_local). Waits for another process for at most one second. Returns 0 or an errno.
- * *claim is for replace_unlock(); it is -1 if the name is not a regular file, if it cannot be read
- * or locked, or if another process keeps its lock.
+ * (filesystem_is_local). Waits for another process for at most one second. Sets *claim, for
+ * replace_unlock(), to the file if it is locked, or else to -1: the name is not a regular file, the
+ * file cannot be read or locked, or another process keeps its lock. A file that is not locked must
+ * not stay open: on FUSE, libfuse would rename it away before the new file gets its name.
  *
  * If `only` is wanted and the file is live, this also locks byte 1, and programs that join or leave
  * its writers wait until replace_unlock(). If another process keeps the flock(), only byte 1 is
- * locked. Returns EBUSY if another process keeps byte 1 locked for one second. */
+ * locked. Then checks the file (replace_only_check).
+ *
+ * Returns 0, an errno, BLOOMFILE_ENOTREGULAR, EBUSY if another process keeps byte 1 locked for one
+ * second, or BLOOMFILE_EREPLACED. */
 int replace_lock(int directory, const char *name, const struct replace_only *only, int *claim);
 
 /* Releases the locks, also those that a child of fork() has inherited, and closes the descriptor.

@@ -375,6 +375,14 @@ class Together(ToolTest):
                 self.assertIn(b"another process replaced it during the run (check the new file, ", self.go_on(process)[2])
                 self.assertEqual(self.query("all", stdin=lines(*KEYS)), KEYS)
 
+    def test_rights_changed_during_the_run_are_kept(self):
+        self.write("keys", lines("a"))
+        for mode, words in (0o600, []), (0o640, ["--embedded"]):
+            process = self.stopped("fsync", "bfcreate", "-qf", *words, "all", "keys")
+            os.chmod(self.folder / "all", mode)
+            self.assertEqual(self.go_on(process), (0, b"", b""))
+            self.assertEqual(os.stat(self.folder / "all").st_mode & 0o777, mode)
+
     def test_removed_filter_is_not_recreated(self):
         process = self.stopped("fsync", "bfmerge", "-qf", "all", "all", "a")
         (self.folder / "all").unlink()

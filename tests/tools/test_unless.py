@@ -115,7 +115,6 @@ class Confirm(ToolTest):
             self.assertEqual(self.run_tool("bfquery", "--confirm", "keys", "filter", "mixed", stdout=out).returncode, 2)
         self.assertEqual(self.snapshot(), before)
 
-
     def test_false_positives_do_not_hide_a_wrong_confirm_list(self):
         """The list may have many other keys, also repeated, if it has those of the filter."""
         others = lines(*numbered(100_000, "absent "))
@@ -134,6 +133,16 @@ class Confirm(ToolTest):
             self.write("list", keys)
             out = self.output("bfquery", "-c", "--confirm", "list", name, "keys")
             self.assertEqual(out, b"%d\n" % count)
+
+    def test_incomplete_confirm_list_is_an_error_if_every_key_matches(self):
+        keys = numbered(20_000)
+        self.create("-q", "-n", 200, "--overfull", stdin=lines(*keys), name="full")
+        self.write("all", lines(*keys, *numbered(20_000, "absent ")))
+        self.write("half", 3 * lines(*keys[:10_000]))
+        self.assertEqual(self.output("bfquery", "-c", "--confirm", "all", "full", stdin=lines(*keys[9_990:])), b"10010\n")
+        result = self.run_tool("bfquery", "-c", "--confirm", "half", "full", stdin=lines(*keys[9_990:]))
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfquery", result.stderr, "half has about ")
 
 
 class Answers(UnlessTest):

@@ -385,14 +385,18 @@ ALONE(lock_held_by_another_program_delays_a_merge)
     assert_filter_of(target, NEW_KEYS);
 }
 
-static void restrict_thread_to(const char *path)
+static void restrict_thread(const char *path, struct faults faults)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const struct faults no_proc = from_then_on(ON_open64, 1, ENOENT);
-    faults_begin(&no_proc);
+    faults_begin(&faults);
     assert_error(bloomfile_thread_replaces_only(fd), 0);
     faults_end();
     close(fd);
+}
+
+static void restrict_thread_to(const char *path)
+{
+    restrict_thread(path, from_then_on(ON_open64, 1, ENOENT)); /* without /proc */
 }
 
 static void create_live(const char *path)
@@ -458,6 +462,49 @@ ALONE(keys_added_to_a_live_file_are_noticed_if_its_time_does_not_change)
     create_live("new");
     assert_int_equal(utimensat(AT_FDCWD, "new", times, 0), 0);
     assert_error(with_others(unite_into_new, ON_fsync, 1, add_to_new), BLOOMFILE_EREPLACED);
+    for (size_t i = 0; i < ROWS(into_new); i++) {
+        restrict_thread_to("new");
+        add_to_new();
+        assert_error(into_new[i](), BLOOMFILE_EREPLACED);
+        restrict_thread("new", once(ON_pread64, 1, EINVAL)); /* as with a descriptor of O_DIRECT */
+        add_to_new();
+        assert_error(into_new[i](), BLOOMFILE_EREPLACED);
+    }
+    restrict_thread_to("new");
+    assert_error(copy_to_new(), 0);
+    assert_error(copy_to_new(), BLOOMFILE_EREPLACED);
+    /* replaces no file: */
+    assert_error(bloomfile_copy_sealed(TO_PATH("free", 0), source, NULL), 0);
+    assert_error(bloomfile_thread_replaces_only(BLOOMFILE_REPLACES_ANY), 0);
+}
+
+static bool looked;
+
+static void look_at_new(enum fault_call call)
+{
+    struct stat new, open;
+    if (call != ON_renameat && call != ON_renameat2)
+        return;
+    looked = true;
+    assert_int_equal(stat("new", &new), 0);
+    for (int fd = 0; fd < 100; fd++)
+        if (fstat(fd, &open) == 0 && open.st_ino == new.st_ino)
+            fail_msg("descriptor %d is of the file to be replaced", fd);
+}
+
+/* libfuse would rename it away before the new file gets its name. */
+ALONE(file_to_be_replaced_is_not_open_without_a_lock)
+{
+    static const unsigned long types[] = { 0x65735546, 0x6969 }; /* FUSE, NFS */
+    for (size_t i = 0; i < ROWS(types) * ROWS(into_new); i++) {
+        make_new();
+        looked = false;
+        faults_begin(&(struct faults){ .file_system = types[i / 2], .at_each_call = look_at_new });
+        const int error = into_new[i % 2]();
+        faults_end();
+        assert_error(error, 0);
+        assert_true(looked);
+    }
 }
 
 ALONE(build_replaces_any_file_at_the_path)

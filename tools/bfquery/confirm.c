@@ -188,8 +188,9 @@ static uint64_t too_few(const bloomfile_filter *f, const struct confirm_known *k
         bloomfile_measure(known->by_chance, &chance) != 0 ||
         is_saturated(known->matches, &matches) || is_saturated(known->by_chance, &chance))
         return UINT64_MAX;
-    const double seen = 1 - filter.fpr; /* the share of absent keys that do not match */
-    const double by_chance = chance.keys_estimate > 0 ? chance.keys_estimate / seen : 0;
+    /* the share of absent keys that do not match: */
+    const double seen = fmax(1 - filter.fpr, 1e-9);
+    const double by_chance = chance.keys_estimate / seen;
     const double keys = (double)least, slack = fmin(keys / 16 + 1, 2 * sqrt(keys)) +
                                                6 * sqrt(by_chance / seen) + by_chance / 32;
     const double found = matches.keys_estimate - by_chance;

@@ -30,29 +30,20 @@ static int set_rights(int fd, const char *path, bool replace)
     return fchmod(fd, 0666 & ~mask) == 0 ? 0 : errno;
 }
 
-static int fill_temporary(char *temporary, const char *path, const void *bytes, size_t size,
-                          bool replace)
+static int fill(int fd, const char *path, const void *bytes, size_t size, bool replace)
 {
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int error = set_rights(fd, path, replace);
-    if (error == 0 && (!await_write(fd, bytes, size) || fsync(fd) != 0))
-        error = errno;
-    if (close(fd) != 0 && error == 0)
-        error = errno;
-    if (error != 0)
-        unlink(temporary);
-    return error;
+    const int error = set_rights(fd, path, replace);
+    return error != 0 || (await_write(fd, bytes, size) && fsync(fd) == 0) ? error : errno;
 }
 
-static int rename_over(const char *temporary, const char *path, const struct replace_only *only)
+/* Sets the rights again: those of the file that is replaced may have changed. */
+static int rename_over(int fd, const char *temporary, const char *path,
+                       const struct replace_only *only)
 {
     int claim = -1;
-    struct stat now;
     int error = replace_lock(AT_FDCWD, path, only, &claim);
     if (error == 0)
-        error = replace_only_check(only, lstat(path, &now) == 0 ? &now : NULL, claim);
+        error = set_rights(fd, path, true);
     if (error == 0 && rename(temporary, path) != 0)
         error = errno;
     replace_unlock(claim);
@@ -60,7 +51,8 @@ static int rename_over(const char *temporary, const char *path, const struct rep
 }
 
 /* only: NULL if no file may be replaced. */
-static int give_name(const char *temporary, const char *path, const struct replace_only *only)
+static int give_name(int fd, const char *temporary, const char *path,
+                     const struct replace_only *only)
 {
     static const struct replace_only none = { .wanted = true };
     const struct replace_only *may = only != NULL ? only : &none;
@@ -68,11 +60,9 @@ static int give_name(const char *temporary, const char *path, const struct repla
     if (may->wanted && !may->exists)
         error = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
     if (error == EINVAL || error == ENOSYS || error == EOPNOTSUPP)
-        error = rename_over(temporary, path, may);
+        error = rename_over(fd, temporary, path, may);
     if (error == EEXIST || error == BLOOMFILE_EREPLACED)
         error = only != NULL ? BLOOMFILE_EREPLACED : EEXIST;
-    if (error != 0)
-        unlink(temporary);
     return error;
 }
 
@@ -94,9 +84,14 @@ static int write_at(const char *path, const void *bytes, size_t size,
         return ENOMEM;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    int error = fill_temporary(temporary, path, bytes, size, only != NULL);
+    const int fd = mkostemp(temporary, O_CLOEXEC);
+    int error = fd < 0 ? errno : fill(fd, path, bytes, size, only != NULL);
     if (error == 0)
-        error = give_name(temporary, path, only);
+        error = give_name(fd, temporary, path, only);
+    if (fd >= 0 && error != 0)
+        unlink(temporary);
+    if (fd >= 0)
+        close(fd);
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(temporary);
     return error == 0 ? file_flush_directory(path) : error;

@@ -7,6 +7,7 @@
 package bloomfile
 
 import (
+	"errors"
 	"math"
 	"os"
 	"runtime"
@@ -48,9 +49,14 @@ func canAllocate(size uint64) bool {
 	return err == nil
 }
 
-// openNow opens a file for reading, and a FIFO without waiting for its writer.
+// openNow opens a file for reading, and a FIFO without waiting for its writer. It waits for another program that has a lease
+// on the file (fcntl F_SETLEASE).
 func openNow(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.EAGAIN) {
+		return os.Open(path)
+	}
+	return file, err
 }
 
 // hasWriters reports whether a program holds a live filter open for writing: a lock on byte 0, live.md 4.

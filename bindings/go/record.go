@@ -41,9 +41,23 @@ func decodeRecord(b []byte) *record {
 	return r
 }
 
-func (r *record) intact(h *header) bool {
+func (r *record) intact(h *header) bool { return r.checksumMatches() && u32(r.raw, 60) == h.crc }
+
+func (r *record) checksumMatches() bool {
 	end := len(r.raw) - 4
-	return u32(r.raw, end) == crc32.ChecksumIEEE(r.raw[:end]) && u32(r.raw, 60) == h.crc
+	return u32(r.raw, end) == crc32.ChecksumIEEE(r.raw[:end])
+}
+
+// hasLiveRecord reports whether a header of the file form has an undamaged record that is live or poisoned. The rest of the
+// header may be damaged.
+func hasLiveRecord(head []byte) bool {
+	for at := fileHeader / 2; at+fileHeader/4 <= len(head); at += fileHeader / 4 {
+		r := decodeRecord(head[at : at+fileHeader/4])
+		if r.checksumMatches() && (r.state == stateLive || r.state == statePoisoned) {
+			return true
+		}
+	}
+	return false
 }
 
 func zero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }

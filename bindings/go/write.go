@@ -63,10 +63,16 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // WriteFile writes the filter to a file. It replaces an existing regular file of that name, and follows symbolic links. The
 // new file appears complete or not at all, and is on disk when WriteFile returns. It has the permissions of the old file,
 // and its owner and group where the system allows it. If it does not allow the group, the group has the rights of other
-// users. Access control lists are lost. If the old file is a live filter that programs have open for writing, or that
-// appeared or got keys during WriteFile, WriteFile returns ErrLive. Writers are detected until just
-// before the rename, on systems with locks (not Windows). A writer that opens the file after that loses its keys. WriteFile
-// replaces other live filters, and leaves the other files of a series. If two programs read, change and write one file, the last wins: use a
+// users. Access control lists are lost.
+//
+// WriteFile returns ErrLive, and replaces nothing, if the old file is
+//   - a live filter that programs have open for writing, or that appeared or got keys during WriteFile,
+//   - a layer of a live series,
+//   - a live filter with a damaged header, unless both its records are damaged too,
+//   - a damaged filter that appeared or changed during WriteFile.
+//
+// It replaces other live filters. Writers are detected until just before the rename, on systems with locks (not Windows). A
+// writer that opens the file after that loses its keys. If two programs read, change and write one file, the last wins: use a
 // single writer.
 func (f *Filter) WriteFile(path string) error {
 	b, err := f.stable()
@@ -174,7 +180,8 @@ func (t *target) publish(temporary string) error {
 	return os.Rename(temporary, t.path)
 }
 
-// check returns an error if keys would be lost with the file: it is live, and has writers or has changed since findTarget.
+// check returns an error if keys would be lost with the file: it may be a live filter, and has writers or has changed since
+// findTarget, or it may be a layer of a live series, where adding keys to the newest layer does not change the others.
 func (t *target) check() error {
 	file, err := openNow(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,33 +191,50 @@ func (t *target) check() error {
 		return err
 	}
 	defer file.Close()
-	if open, err := hasWriters(file); err != nil || open {
-		return lost("that other programs are adding", err)
-	}
+	open, lockError := hasWriters(file) // before the header, which a writer changes when it leaves
 	head, err := headOf(file)
-	if err != nil || bytes.Equal(head, t.head) {
+	if err != nil {
 		return err
 	}
-	length, err := headerSize(head, uint64(len(head)))
-	var h *header
-	if err == nil {
-		h, err = parseStatic(head[:length], true)
+	h, err := parseSealed(head)
+	live := hasLiveRecord(head)
+	switch {
+	case err == nil, !live && (errors.Is(err, ErrMagic) || errors.Is(err, ErrEmpty)):
+		return nil
+	case h == nil && live:
+		return lost("behind its unreadable header", err)
+	case h != nil && h.series != 0:
+		return lost("of its series", err)
+	case lockError != nil:
+		return lockError
+	case open:
+		return lost("that other programs are adding", err)
+	case !bytes.Equal(head, t.head):
+		return lost("that another program added during the call", err)
 	}
+	return nil
+}
+
+// parseSealed checks the header and the records of a sealed filter. If only the records are at fault, it returns the header
+// with the error.
+func parseSealed(head []byte) (*header, error) {
+	length, err := headerSize(head, uint64(len(head)))
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseStatic(head[:length], true)
 	if err == nil {
 		_, err = parseRecords(head[:length], h)
 	}
-	if err == nil || errors.Is(err, ErrMagic) || errors.Is(err, ErrEmpty) {
-		return nil
-	}
-	return lost("that another program added during the call", err)
+	return h, err
 }
 
-// lost returns err, or ErrLive if it is nil, and what a replaced file loses.
-func lost(keys string, err error) error {
-	if err == nil {
-		err = ErrLive
+// lost returns an ErrLive that names the keys. why: the error of parseSealed.
+func lost(keys string, why error) error {
+	if why != ErrLive {
+		keys = fmt.Sprintf("%s (%v)", keys, why)
 	}
-	return fmt.Errorf("the keys %s would be lost: %w", keys, err)
+	return fmt.Errorf("the keys %s would be lost: %w", keys, ErrLive)
 }
 
 // withoutLinks returns the path of the file to replace. A rename would replace a symbolic link, not its target.

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -16,7 +17,7 @@ import (
 func TestLiveFilterWithWritersIsNotReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.bloom")
 	f := build(t, Params{}, []byte("a"))
-	if err := f.WriteFile(path); err != nil {
+	if err := os.WriteFile(path, readAll(t, refused+"live-clean.bloom"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	writer := lockAsWriter(t, path)
@@ -28,6 +29,38 @@ func TestLiveFilterWithWritersIsNotReplaced(t *testing.T) {
 	}
 	_ = writer.Close()
 	if err := f.WriteFile(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFileWithLeaseIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.bloom")
+	holder, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	lease := func(kind uintptr) error {
+		if _, _, err := syscall.Syscall(syscall.SYS_FCNTL, holder.Fd(), syscall.F_SETLEASE, kind); err != 0 {
+			return err
+		}
+		return nil
+	}
+	wanted := make(chan os.Signal, 1)
+	signal.Notify(wanted, syscall.SIGIO)
+	defer signal.Stop(wanted)
+	if err := lease(syscall.F_WRLCK); err != nil {
+		t.Skip(err)
+	}
+	released := make(chan error, 1)
+	go func() {
+		<-wanted
+		released <- lease(syscall.F_UNLCK)
+	}()
+	if err := build(t, Params{}, []byte("a")).WriteFile(path); err != nil {
+		t.Error(err)
+	}
+	if err := <-released; err != nil {
 		t.Error(err)
 	}
 }
@@ -47,6 +80,10 @@ func lockAsWriter(t *testing.T, path string) *os.File {
 
 func TestLiveFilterThatAppearsOrGetsKeysIsNotReplaced(t *testing.T) {
 	live := readAll(t, refused+"live-clean.bloom")
+	poisoned, torn := readAll(t, refused+"poisoned.bloom"), readAll(t, refused+"live-records-of-equal-sequence-differ.bloom")
+	series := golden + "live/growing-2/filter.bloom"
+	first, newest := readAll(t, series), readAll(t, series+".1")
+	ring := readAll(t, golden+"live/forgetting-3-wrapped/filter.bloom")
 	later := append([]byte(nil), live...)
 	sealed := build(t, Params{}, []byte("a"))
 	image, err := sealed.Bytes()
@@ -63,7 +100,10 @@ func TestLiveFilterThatAppearsOrGetsKeysIsNotReplaced(t *testing.T) {
 		{"appears, open", nil, live, true, true}, {"appears", nil, live, false, true}, {"gets keys", live, later, false, true},
 		{"replaces a sealed filter", image, live, false, true}, {"gets writers", live, live, true, true}, {"unchanged", live, live, false, false},
 		{"a sealed filter appears", nil, image, false, false}, {"a text appears", nil, []byte("text"), false, false},
-		{"is removed", live, nil, false, false},
+		{"is removed", live, nil, false, false}, {"appears, poisoned", nil, poisoned, false, true},
+		{"appears, with damaged records", nil, torn, false, true}, {"first layer", first, first, false, true},
+		{"sealed, with a lock", image, image, true, false},
+		{"newest layer", newest, newest, false, true}, {"layer of a ring", ring, ring, false, true},
 	} {
 		path := filepath.Join(t.TempDir(), "live.bloom")
 		write := func(b []byte) {
@@ -93,7 +133,7 @@ func TestLiveFilterThatAppearsOrGetsKeysIsNotReplaced(t *testing.T) {
 		wanted := image
 		if c.fails {
 			wanted = c.then
-			if !errors.Is(err, ErrLive) && !errors.Is(err, ErrRecord) {
+			if !errors.Is(err, ErrLive) {
 				t.Error(c.name, err)
 			}
 		} else if err != nil {
@@ -104,6 +144,37 @@ func TestLiveFilterThatAppearsOrGetsKeysIsNotReplaced(t *testing.T) {
 		}
 		if names, _ := os.ReadDir(filepath.Dir(path)); len(names) != 1 {
 			t.Error(c.name, "a temporary file remains")
+		}
+	}
+}
+
+func TestLiveFilterWithDamagedHeaderIsNotReplaced(t *testing.T) {
+	series := golden + "live/growing-2/filter.bloom"
+	for i, name := range []string{refused + "live-clean.bloom", refused + "poisoned.bloom", series, series + ".1"} {
+		head := readAll(t, name)[:fileHeader]
+		path := filepath.Join(t.TempDir(), "x.bloom")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		write := func(at, end int) {
+			if _, err := file.WriteAt(head[at:end], int64(at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(0, len(head))
+		for at, right := range head {
+			for _, damage := range []byte{0x10 ^ 0x02, 0xFF} { // 0x02 is in the size of the embedded form
+				head[at] = right ^ damage
+				write(at, at+1)
+				appeared, unchanged := (&target{path: path}).check(), (&target{path: path, head: head}).check()
+				if !errors.Is(appeared, ErrLive) || (i >= 2 || at < fileHeader/2) && !errors.Is(unchanged, ErrLive) {
+					t.Fatal(name, at, damage, appeared, unchanged)
+				}
+			}
+			head[at] = right
+			write(at, at+1)
 		}
 	}
 }

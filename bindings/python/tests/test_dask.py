@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """bloomfile.dask: builds equal those of bfcreate even if workers die; lookups by partitions."""
 
-import email.utils
+import functools
+import http.server
 import importlib.util
 import logging
 import os
@@ -13,6 +14,7 @@ import threading
 import time
 import unittest
 import unittest.mock
+import urllib.request
 import warnings
 
 import bloomfile
@@ -195,17 +197,19 @@ class Threads(DaskCase):
         self.assert_only(self.path.name)
 
     def test_live_filter_that_appears_or_gets_keys_during_the_join_is_kept(self):
-        """After the last check in Python."""
+        """After the last check in Python. Coarse: the clock of the file system did not tick."""
         publish = bloomfile.dask._publish
 
         def late(*arguments):
-            with (bloomfile.LiveFilter if self.path.exists() else bloomfile.LiveFilter.create)(self.path, *again) as live:
+            before = self.path.stat() if self.path.exists() else None
+            with (bloomfile.LiveFilter if before else bloomfile.LiveFilter.create)(self.path, *([] if before else [1000])) as live:
                 live.add("a")
+            if coarse:
+                os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
             publish(*arguments)
-        for exists in False, True:
+        for exists, coarse in (False, False), (True, False), (True, True):
             for slices in 1, 3:
-                with self.subTest(exists=exists, slices=slices):
-                    again = [] if exists else [1000]
+                with self.subTest(exists=exists, coarse=coarse, slices=slices):
                     if exists:
                         bloomfile.LiveFilter.create(self.path, 1000).close()
                     with unittest.mock.patch.object(bloomfile.dask, "_publish", late), dask.config.set(scheduler="sync"):
@@ -213,6 +217,42 @@ class Threads(DaskCase):
                     self.assertIn("a", bloomfile.Filter(self.path))
                     self.assert_only(self.path.name)
                     self.path.unlink()
+
+    def test_handlers_and_finalizers_replace_other_files_during_the_join(self):
+        """They are not refused, and the file of the outer build stays protected."""
+        publish, copy, other = bloomfile.dask._publish, self.folder / "copy", self.folder / "other"
+        source = self.build(["x"])
+        done = []
+
+        def replace(*_):
+            source.seal_to(copy, replace=True)
+            bloomfile.merge(copy, [source], replace=True)
+            bloomfile.LiveFilter.create(other, 1000, replace=True).close()
+            self.build(["y"], path=other, replace=True).close()
+            done.append(1)
+
+        class Finalized:
+            __del__ = replace
+
+        def late(*arguments):
+            run()
+            if not target.exists():
+                with bloomfile.LiveFilter.create(target, 1000) as live:
+                    live.add("a")
+            publish(*arguments)
+        replace()
+        target = self.folder / "target"
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, replace))
+        for run in lambda: signal.raise_signal(signal.SIGUSR1), Finalized:
+            for slices in 1, 3:
+                with self.subTest(run=run, slices=slices):
+                    done.clear()
+                    with unittest.mock.patch.object(bloomfile.dask, "_publish", late), dask.config.set(scheduler="sync"):
+                        self.assertRaisesRegex(OSError, "changed it during the build", bloomfile.dask.build, self.bag, target, replace=True,
+                                               slices=slices, capacity=50000)
+                    self.assertEqual(done, [1])
+                    self.assertIn("a", bloomfile.Filter(target))
+                    target.unlink()
 
     def test_filter_that_another_build_replaces_is_replaced_too(self):
         publish = bloomfile.dask._publish
@@ -357,6 +397,59 @@ class Threads(DaskCase):
         self.assertEqual(python(code, self.path), "3 [True, True, True]\n")
 
 
+def serve(test, name, versions=True):
+    """A server of the files in the folder of a test, and the URL of one of them."""
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self):
+            self.server.fetches += 1
+            super().do_GET()
+
+        def send_header(self, keyword, value):
+            if versions or keyword != "Last-Modified":
+                super().send_header(keyword, value)
+
+        def end_headers(self):
+            status = os.stat(self.translate_path(self.path))
+            if versions:
+                self.send_header("ETag", f'"{int(status.st_mtime):x}-{status.st_size:x}"')
+            super().end_headers()
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=test.folder))
+    server.fetches = 0
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    test.enterContext(unittest.mock.patch.dict(os.environ, {"no_proxy": "*"}))
+    if importlib.util.find_spec("aiohttp") is None:
+        register_http()
+    return server, f"http://127.0.0.1:{server.server_port}/{name}"
+
+
+def register_http():
+    """HTTP for fsspec, whose own needs aiohttp. It reports as much as that of 2022."""
+    import fsspec
+
+    class Http(fsspec.AbstractFileSystem):
+        protocol = "http"
+
+        @classmethod
+        def _strip_protocol(cls, path):
+            return path
+
+        def ukey(self, path):
+            return path
+
+        def info(self, path, **_):
+            with urllib.request.urlopen(urllib.request.Request(path, method="HEAD")) as answer:
+                return {"name": path, "size": int(answer.headers["Content-Length"]), "ETag": answer.headers["ETag"]}
+
+        def get_file(self, path, copy, **_):
+            urllib.request.urlretrieve(path, copy)
+    fsspec.register_implementation("http", Http, clobber=True)
+
+
 @unittest.skipUnless(HERE, "without dask")
 @unittest.skipIf(REPEATED, "it was run in another build")
 class Urls(DaskCase):
@@ -411,35 +504,43 @@ class Urls(DaskCase):
             bloomfile.dask.build(dask.bag.from_sequence([key], npartitions=1), self.url, replace=True).close()
             self.assertEqual(bloomfile.dask.contains(keys, self.url).compute(), expected)
 
-    def test_lookups_follow_a_file_whose_storage_reports_a_constant_key(self):
-        """HTTP: ukey() is that of the URL. Last-Modified has seconds, and servers may send no header."""
+    def test_lookups_follow_a_file_that_changes_within_a_second_of_its_http_server(self):
+        """The server has ETags of size and whole seconds, as nginx, and its clock is an hour behind."""
+        keys = dask.bag.from_sequence(["a", "b"], npartitions=1)
+        server, url = serve(self, "a.bloom")
+        then = int(time.time()) - 3600
+
+        def put(key, time_):
+            self.build([key], path=self.folder / "a.bloom", replace=True).close()
+            os.utime("a.bloom", (time_, time_))
+
+        def fetches():
+            before = server.fetches
+            return bloomfile.dask.contains(keys, url).compute(), server.fetches - before
+        for key, found in ("a", [True, False]), ("b", [False, True]), ("a", [True, False]):
+            put(key, then)
+            self.assertEqual(fetches(), (found, 1))
+        time.sleep(bloomfile.dask._TICK + 0.1)
+        self.assertEqual(fetches()[0], [True, False])
+        self.assertEqual(fetches(), ([True, False], 0))
+        for key, found in ("b", [False, True]), ("a", [True, False]):
+            put(key, then + 10)
+            self.assertEqual(fetches(), (found, 1))
+
+    def test_file_is_fetched_for_each_partition_if_its_server_reports_no_version(self):
         keys = dask.bag.from_sequence(["a", "b"], npartitions=2)
-        info, headers, sizes = type(self.storage).info, {}, []
+        server, url = serve(self, "a.bloom", versions=False)
+        with unittest.mock.patch.object(bloomfile.dask, "_TICK", -1):
+            for key, found in ("a", [True, False]), ("b", [False, True]):
+                self.build([key], path=self.folder / "a.bloom", replace=True).close()
+                self.assertEqual(bloomfile.dask.contains(keys, url).compute(), found)
+        self.assertEqual(server.fetches, 4)
 
-        def fetched(storage, name, copy, **_):
-            sizes.append(info(storage, name)["size"])
-            pathlib.Path(copy).write_bytes(storage.cat_file(name))
-
-        def reported(storage, name, **_):
-            found = info(storage, name)
-            return {field: found[field] for field in ("name", "type", "size")} | headers
-        with unittest.mock.patch.multiple(
-                type(self.storage), ukey=lambda storage, name: "constant", get_file=fetched, info=reported):
-            now = email.utils.formatdate(usegmt=True)
-            long_ago = [email.utils.formatdate(time.time() - age, usegmt=True) for age in (90, 80)]
-            for number, (first, second, expected) in enumerate((
-                    ({}, {}, 4), ({"Last-Modified": now}, {"Last-Modified": now}, 4), ({"Last-Modified": "?"}, {"Last-Modified": "?"}, 4),
-                    ({"Last-Modified": long_ago[0]}, {"Last-Modified": long_ago[1]}, 2), ({"ETag": '"1"'}, {"ETag": '"2"'}, 2),
-                    ({"ETag": '"1"', "Last-Modified": now}, {"ETag": '"1"', "Last-Modified": now}, 4))):
-                with self.subTest(first=first, second=second):
-                    sizes.clear()
-                    url = f"memory://shared/{number}.bloom"
-                    for key, found, headers in ("a", [True, False], first), ("b", [False, True], second):
-                        with bloomfile.build(self.path, [key], replace=True):
-                            self.storage.pipe_file(url, self.path.read_bytes())
-                        self.assertEqual(bloomfile.dask.contains(keys, url).compute(), found)
-                    self.assertEqual(len(set(sizes)), 1)
-                    self.assertEqual(len(sizes), expected)
+    def test_times_of_ftp_listings_are_no_version(self):
+        """They have minutes."""
+        for modify, known in ("20261201102000", True), ("20261201102000.123", True), ("Dec 1 10:20", False), ("Dec 1 2025", False):
+            with unittest.mock.patch.object(type(self.storage), "info", lambda *_: {"name": "/a", "size": 1, "modify": modify}):
+                self.assertEqual(bloomfile.dask.version("memory://a") is not None, known, modify)
 
     def test_url_without_fsspec_names_the_package(self):
         with unittest.mock.patch.dict(sys.modules, {"fsspec.core": None}):

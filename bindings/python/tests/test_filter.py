@@ -160,10 +160,13 @@ class Building(Case):
 
         def handle(number, frame):
             bloomfile.LiveFilter.create(other, 1000, replace=True).close()
+            source.seal_to(other, replace=True)
+            bloomfile.merge(other, [source], replace=True)
             self.build(["y"], path=other, replace=True).close()
             with bloomfile.LiveFilter.create(self.path, 1000) as live:
                 live.add("a")
         self.build(["x"], path=other).close()
+        source = self.build(["x"], path=self.folder / "source")
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, handle))
         with bloomfile.Builder(layout="ribbon") as builder:
             builder.add_digests(bloomfile.hash_many([0, *range(1_000_000)]))  # the repeated key makes it build twice

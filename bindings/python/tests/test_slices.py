@@ -166,18 +166,18 @@ class Slices(Case):
         tasks = self.spark_tasks()
         target = self.folder / "target"
 
-        def late(join):
-            def joined(*arguments):
+        def late(publish):
+            def published(*arguments):
                 with bloomfile.LiveFilter.create(target, 100, replace=True) as live:
                     live.add("a")
-                join(*arguments)
-            return joined
+                publish(*arguments)
+            return published
         for files in self.parts, [self.path]:
             for before in None, self.path:
                 with self.subTest(files=len(files), before=before):
                     if before:
                         shutil.copy(before, target)
-                    with unittest.mock.patch.object(tasks, "_join", late(tasks._join)):
+                    with unittest.mock.patch.object(tasks, "_publish", late(tasks._publish)):
                         self.assertRaisesRegex(ValueError, "it is a live filter", tasks.publish, str(target), str(self.folder),
                                                list(enumerate(map(str, files))), SIZE, len(files), True)
                     self.assertIn("a", bloomfile.Filter(target))

@@ -24,8 +24,7 @@ import warnings as _warnings
 
 from . import _core, errors
 from ._core import (Answers, Builder, Filter, LiveFilter, hash, hash_many, hash_records,
-                    library_version, size_for, slice_of, split_digests, unlink, version as __version__,
-                    thread_replaces_only as _thread_replaces_only)
+                    library_version, size_for, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
 from .json_lines import json_keys
 from .records import DamageWarning, FoldChoice, Header, Info, Inspection, Measurement, Size, meant as _meant, merging as _merging
@@ -101,20 +100,18 @@ def _replace(builder, path, first, allow_empty):
                     raise
 
 
-def _replace_checked(path, check, write):
-    """Calls check() with the file at path (-1: no file), then write(), which may replace only that file. Repeats both if another file
-    took the name."""
+def _replace_checked(path, sources, check, write):
+    """Calls check() with the file at path (-1: no file), then write() with the opened sources. Their result may replace only that
+    file. Repeats both if another file took the name."""
     for left in reversed(range(_TRIES)):
-        with _file_at(path) as file:
+        with _file_at(path) as file, _opened(sources) as opened:
+            opened[0]._replaces_only(file)  # before the checks: changes after them are detected
             try:
-                _thread_replaces_only(file)  # before the checks: changes after them are detected
                 check(file)
-                return write()
+                return write(opened)
             except errors.EREPLACED:
                 if left == 0:
                     raise
-            finally:
-                _thread_replaces_only(None)
 
 
 @_contextlib.contextmanager
@@ -292,6 +289,15 @@ def join(dst, slices, *, accept_incomplete=False, replace=False):
     _check_several("slices", slices)
     with _opened(slices) as opened:
         _core.join(dst, opened, accept_incomplete, replace)
+
+
+def _publish(path, sources, replace):
+    """Joins the slices, or copies the only filter, which need not be a slice."""
+    with _opened(sources) as opened:
+        if len(opened) == 1:
+            opened[0].seal_to(path, replace=replace)
+        else:
+            join(path, opened, replace=replace)
 
 
 @_strict

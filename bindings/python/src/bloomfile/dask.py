@@ -9,6 +9,7 @@ Keys are a bag, a column of a dataframe, or delayed partitions: str, bytes or in
 lies on storage that the client and all workers share: a path, or a URL that fsspec knows, such as s3://bucket/urls.bloom.
 """
 
+import collections
 import contextlib
 import errno
 import itertools
@@ -26,8 +27,8 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unchanged, _check_unused, _checked, _file_at, _state_of, _is_worth_keeping, _expected_rate, _promised_rate, _replace_checked, errors,
-               inspect, join, size_for, slice_of, split_digests)
+from . import (Builder, DamageWarning, Filter, _strict, _check_not_empty, _check_unchanged, _check_unused, _checked, _file_at, _state_of, _is_worth_keeping, _expected_rate, _promised_rate, _publish, _replace_checked, errors,
+               inspect, size_for, slice_of, split_digests)
 from ._core import hash_typed
 from .errors import _printable
 from .storage import fetch, place, send, version
@@ -284,15 +285,6 @@ def _check_capacity(path, info, keys):
         raise errors.EFULL(path)
 
 
-def _publish(path, files, bits, replace):
-    if len(files) == 1:
-        with Filter(files[0]) as only:
-            return only.seal_to(path, replace=replace)
-    if inspect(files[0]).info.whole_blocks * 512 != bits:
-        raise RuntimeError(f"{_printable(path)}: keys were shared out for {bits} bits, and the slices are of another filter")
-    join(path, files, replace=replace)
-
-
 @_strict
 def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
           bits=0, hashes=0, seed=0, label=None, tag=b"", key_kind=None, threads=1, memory=0, spool=None, over_capacity=False):
@@ -362,13 +354,15 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
                     fetch(path, here)
             if _is_worth_keeping(target):
                 _check_not_empty(path, keys)
+        if slices > 1 and infos[0].whole_blocks * 512 != size:
+            raise RuntimeError(f"{_printable(path)}: keys were shared out for {size} bits, and the slices are of another filter")
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
         if replace and storage is None:
-            _replace_checked(path, lambda file: (_check_unused(path), _check_unchanged(path, file, first)),
-                             lambda: _publish(target, files, size, True))
+            _replace_checked(path, files, lambda file: (_check_unused(path), _check_unchanged(path, file, first)),
+                             lambda opened: _publish(path, opened, True))
         else:
-            _publish(target, files, size, replace)
+            _publish(target, files, replace)
         if storage is None:
             return _checked(Filter(path))
         send(target, path)
@@ -379,21 +373,25 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
 
 _open = {}
 _opening = threading.Lock()
+_Open = collections.namedtuple("_Open", "filter version since began")  # since when the version is known; when the fetch began
+_TICK = 3  # seconds: two changes within a tick of the server's clock may show the same version; FAT has ticks of 2 s
 
 
 def _opened(path):
     """One handle for all threads of a process, as long as the path or URL names the same file."""
     with _opening:
-        known, opened = _open.get(path, (None, None))
+        known = _open.get(path)
         remote = place(path)[1] is not None
         now = version(path) if remote else None
-        if known is None or (now is None or opened != now if remote else known.stale):
+        began = time.monotonic()
+        since = known.since if known is not None and known.version == now else began  # later than known.began if it is new
+        if known is None or (now is None or known.began - since <= _TICK if remote else known.filter.stale):
             if known is not None:
-                known.status  # no warning when it is dropped: _ask() read the status after the answers
+                known.filter.status  # no warning when it is dropped: _ask() read the status after the answers
             with tempfile.TemporaryDirectory() as here:
-                known = Filter(fetch(path, here) if remote else path)
-            _open[path] = known, now
-        return known
+                known = _Open(Filter(fetch(path, here) if remote else path), now, since, began)
+            _open[path] = known
+        return known.filter
 
 
 def _warn(text):
@@ -447,10 +445,11 @@ def _ask_series(series, path, call):
 def contains(keys, path):
     """Returns a bag of True (maybe), False (certainly not) and None (a null); for a column, a column of type "boolean".
 
-    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes, or for each
-    partition if the storage reports neither a time nor a checksum. HTTP: also if Last-Modified is less than a minute ago. Damage
-    makes answers True, and the client gets a DamageWarning. If the file is overwritten during the lookups, they are repeated, and
-    ECHANGED is raised if it is overwritten again and again.
+    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes. It fetches the
+    file for each partition if the storage reports neither a time nor a checksum, and for 3 seconds after it first sees a change.
+    A new file that has the size, time and checksum (ETag) of the old file is not detected. Damage makes answers True, and the
+    client gets a DamageWarning. If the file is overwritten during the lookups, they are repeated, and ECHANGED is raised if it is
+    overwritten again and again.
     """
     path = place(path)[0]
     call = uuid.uuid4().hex  # so that Dask does not reuse answers from an older file

@@ -31,8 +31,9 @@ def build(keys: Any, path: StrOrBytesPath, fpr: float | None = None, *, capacity
 def contains(keys: Any, path: StrOrBytesPath) -> Any:
     """Returns a bag of True (maybe), False (certainly not) and None (a null); for a column, a column of type "boolean".
 
-    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes, or for each
-    partition if the storage reports neither a time nor a checksum. HTTP: also if Last-Modified is less than a minute ago. Damage
-    makes answers True, and the client gets a DamageWarning. If the file is overwritten during the lookups, they are repeated, and
-    ECHANGED is raised if it is overwritten again and again.
+    Each process maps the file at path once. For a URL it maps a copy, and fetches it again after the file changes. It fetches the
+    file for each partition if the storage reports neither a time nor a checksum, and for 3 seconds after it first sees a change.
+    A new file that has the size, time and checksum (ETag) of the old file is not detected. Damage makes answers True, and the
+    client gets a DamageWarning. If the file is overwritten during the lookups, they are repeated, and ECHANGED is raised if it is
+    overwritten again and again.
     """

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Paths, and URLs that fsspec knows, for the modules that work on clusters."""
 
-import email.utils
 import os
 import re
-import time
 
 from .errors import _printable
 
@@ -41,26 +39,16 @@ def send(file, url):
 
 
 def version(url):
-    """A value that changes whenever the file at the URL changes. None if the storage reports no such value, or if the last change
-    is so recent that another may look the same."""
+    """A value that differs after the file at the URL changes. Two changes within a tick of the server's clock may show the same
+    value. None if the storage reports no such value."""
     storage = place(url)[1]
     storage.invalidate_cache()
     name = storage._strip_protocol(url)
     info = storage.info(name)
     signs = {field: value for field, value in info.items() if value and _SIGNS.search(field)}
-    if not signs or _is_recent(signs.get("Last-Modified")):
-        return None
-    return storage.ukey(name), info["size"], signs  # ukey() alone is constant for HTTP and archives
+    if not re.match(r"\d{14}", str(signs.get("modify", "0" * 14))):
+        del signs["modify"]  # FTP without MLSD: minutes, or days
+    return (storage.ukey(name), info["size"], signs) if signs else None  # ukey() alone is constant for HTTP and archives
 
 
 _SIGNS = re.compile(r"etag|md5|digest|sha\d*$|hex|crc|checksum|commit|generation|time|modif|created|updated", re.IGNORECASE)
-
-
-def _is_recent(header):
-    """Whether a file changed less than a minute ago. HTTP shows times in seconds, and some servers make ETags of time and size."""
-    if header is None:
-        return False
-    try:
-        return time.time() - email.utils.parsedate_to_datetime(header).timestamp() < 60
-    except (TypeError, ValueError):
-        return True

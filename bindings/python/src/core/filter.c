@@ -5,6 +5,7 @@
 #include <bloomfile_live.h>
 #include <bloomfile_open.h>
 #include <bloomfile_unstable.h>
+#include <errno.h>
 #include <structmember.h> /* in all versions; newer versions also have it in Python.h */
 
 #include "batch.h"
@@ -599,6 +600,18 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
     return destination_end(&d, self->state, f != NULL, error);
 }
 
+static PyObject *replaces_only(struct filter *self, PyObject *object)
+{
+    const int fd = (int)PyLong_AsLong(object);
+    bloomfile_filter *f = PyErr_Occurred() == NULL ? turn_enter(&self->turn, TURN_ALONE) : NULL;
+    if (f == NULL)
+        return NULL;
+    WITHOUT_GIL(const int error = bloomfile_replace_only(f, fd));
+    turn_leave(&self->turn, TURN_ALONE);
+    errno = error;
+    return error == 0 ? Py_NewRef(Py_None) : PyErr_SetFromErrno(PyExc_OSError);
+}
+
 static PyObject *to_bytes(struct filter *self, PyObject *unused)
 {
     (void)unused;
@@ -834,6 +847,7 @@ static PyMethodDef methods[] = {
     { "seal_to", FUNCTION(seal_to), WITH_KEYWORDS,
       "seal_to($self, path, *, replace=False)\n--\n\n"
       "Writes a sealed copy. The writers of a live filter may go on." },
+    { "_replaces_only", FUNCTION(replaces_only), METH_O, NULL }, /* for _replace_checked() */
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\n"
       "Returns the sealed copy as bytes, for from_bytes()." },

@@ -2,8 +2,6 @@
  * The module bloomfile._core: its classes, its functions, hashing and sizing. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
-#include <bloomfile_unstable.h>
-#include <errno.h>
 #include <string.h>
 
 #include "answers.h"
@@ -137,18 +135,6 @@ static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywor
     return result;
 }
 
-/* None: any file. */
-static PyObject *thread_replaces_only(PyObject *module, PyObject *fd)
-{
-    (void)module;
-    const long only = fd != Py_None ? PyLong_AsLong(fd) : BLOOMFILE_REPLACES_ANY;
-    if (PyErr_Occurred())
-        return NULL;
-    WITHOUT_GIL(const int error = bloomfile_thread_replaces_only((int)only)); /* waits <= 100 ms */
-    errno = error;
-    return error == 0 ? Py_NewRef(Py_None) : PyErr_SetFromErrno(PyExc_OSError);
-}
-
 /* ---- errors */
 
 static bool is_known(int error)
@@ -194,7 +180,6 @@ static PyMethodDef methods[] = {
       "size_for(n=0, fpr=0.0, *, bits=0, hashes=0, layout=None)\n--\n\n"
       "Computes the size of a filter before it is made. A parameter that is 0 is computed: "
       "the bits for n keys, or the n for these bits." },
-    { "thread_replaces_only", FUNCTION(thread_replaces_only), METH_O, NULL },
     { "unlink", FUNCTION(unlink_files), WITH_KEYWORDS,
       "unlink(path)\n--\n\n"
       "Removes a filter; all files of one that grows or forgets." },

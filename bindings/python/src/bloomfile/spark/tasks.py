@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 
-from .. import Builder, Filter, _replace_checked, errors, inspect, join, split_digests
+from .. import Builder, Filter, _publish, _replace_checked, errors, inspect, join, split_digests
 from .._core import hash_typed, inspect as inspect_head
 from ..storage import fetch, place, send
 from .keys import remedy
@@ -173,7 +173,7 @@ def publish(path, folder, files, params, slices, replace):
             check(None)  # as late as possible: the join takes a while
             send(whole, path)
         elif replace:
-            _replace_checked(path, check, lambda: _join(path, list(there.values()), True))
+            _replace_checked(path, list(there.values()), check, lambda opened: _publish(path, opened, True))
         else:
             _join(path, list(there.values()), False)
 

@@ -79,52 +79,54 @@ final class NewFile implements Closeable {
         if (!Files.isRegularFile(target)) {
             throw refusal("it is not a regular file (write to another file)");
         }
-        old();
+        oldMayHaveKeys();
         return true;
     }
 
-    /** Returns whether a damaged header has a record that is live or poisoned, and no sealed record. */
+    /** Returns whether a damaged header has a record that is live or poisoned, and no intact sealed record. */
     private static boolean looksLive(byte[] head) {
-        int first = Header.u32(head, Header.FILE / 2 + 8);
-        int second = Header.u32(head, Header.FILE / 4 * 3 + 8);
-        return first != Header.SEALED && second != Header.SEALED
-                && (first == Header.LIVE || first == Header.POISONED || second == Header.LIVE || second == Header.POISONED);
+        int size = Header.FILE / 4;
+        boolean live = false;
+        for (int at = Header.FILE / 2; at < Header.FILE; at += size) {
+            int state = Header.u32(head, at + 8);
+            if (state == Header.SEALED && Header.u32(head, at + size - 4) == Header.crc(head, at, size - 4)) {
+                return false;
+            }
+            live |= state == Header.LIVE || state == Header.POISONED;
+        }
+        return live;
     }
 
     private FileSystemException refusalOfLive() {
         return refusal("it is a live filter, to which programs may add (write to another file)");
     }
 
-    /** The header of the file to be replaced, which is not live; null of an empty or damaged one. */
-    private Header old() throws IOException {
+    /** Throws if the file to be replaced is live or not a filter. Returns false if it certainly has no keys. */
+    private boolean oldMayHaveKeys() throws IOException {
         byte[] head = new byte[Header.FILE];
-        int length;
         try (FileChannel old = FileChannel.open(target, StandardOpenOption.READ)) {
             ByteBuffer bytes = ByteBuffer.wrap(head);
             while (bytes.hasRemaining() && old.read(bytes) > 0) {
                 continue;
             }
-            length = bytes.position();
-            Header.startOf(head, old.size(), new Header.Source("replace " + target, true));
             Header header = Header.decode(head, old.size(), new Header.Source("replace " + target, true));
-            if (header.state != Header.SEALED) {
-                throw refusalOfLive();
-            }
-            return header;
+            return header.n != 0 || header.flags != 0 || header.isLayer(); // other layers may have keys
         } catch (NoSuchFileException e) {
-            return null;
+            return false;
         } catch (BloomfileException e) {
             switch (e.code()) {
+                case EEMPTY:
+                    return false;
                 case EMAGIC:
                     throw refusal("it is not a filter (write to another file)");
                 case ELIVE:
                 case EPOISONED:
                     throw refusalOfLive();
                 default:
-                    if (Header.u32(head, 12) == Header.FILE && looksLive(head)) {
+                    if (looksLive(head)) {
                         throw refusalOfLive();
                     }
-                    return null;
+                    return true;
             }
         }
     }
@@ -151,9 +153,8 @@ final class NewFile implements Closeable {
     /** Replaces the file that has the name. Returns true. */
     private boolean replace(boolean keys) throws IOException {
         keepRights();
-        Header old = old();
-        if (!keys && old != null && (old.n != 0 || old.flags != 0)
-                && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
+        boolean hadKeys = oldMayHaveKeys(); // throws if it is live now
+        if (hadKeys && !keys && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
             throw refusal("the new filter has no keys (to replace the old file anyway: the option ALLOW_EMPTY)");
         }
         Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);

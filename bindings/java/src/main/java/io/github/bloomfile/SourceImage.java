@@ -8,6 +8,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.zip.CRC32;
 
 /** A sealed image that an operation reads once from its beginning, page by page, and verifies as it goes: section 12.4. */
@@ -36,10 +37,11 @@ final class SourceImage implements Closeable {
      */
     SourceImage(Path path, String attempted) throws IOException {
         this.attempted = attempted;
+        Header.Source source = new Header.Source(attempted, true);
+        // A pipe would wait for a writer.
+        source.check(Files.readAttributes(path, BasicFileAttributes.class).isRegularFile(), ErrorCode.ENOTREGULAR, null);
         channel = FileChannel.open(path, StandardOpenOption.READ);
         try {
-            Header.Source source = new Header.Source(attempted, true);
-            source.check(Files.isRegularFile(path), ErrorCode.ENOTREGULAR, null);
             byte[] head = new byte[(int) Math.min(Header.FILE, channel.size())];
             read(head, head.length, 0);
             header = Header.decode(head, channel.size(), source);

@@ -11,7 +11,7 @@ public enum WriteOption {
      * {@link java.nio.file.FileAlreadyExistsException}.
      */
     REPLACE,
-    /** With {@link #REPLACE}: a filter without keys may replace a filter with keys. */
+    /** With {@link #REPLACE}: a filter without keys may replace a filter with keys, or a damaged filter. */
     ALLOW_EMPTY,
     /**
      * Write a filter though its false-positive rate is more than twice the target rate, or more than 50% without a

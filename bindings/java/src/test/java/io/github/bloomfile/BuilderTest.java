@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -29,6 +30,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
 /** Making filters. What they are byte for byte: {@link GoldenBuildTest}. */
@@ -257,20 +259,75 @@ public class BuilderTest {
         }
     }
 
+    /** Neither whole nor with one damaged byte, which may make the header one of the embedded form, or a record sealed. */
     @Test
     public void liveFiltersAreNotReplaced() throws IOException {
         Path path = root.resolve("live.bloom");
-        Files.copy(Spec.GOLDEN.resolve("live/growing-1/filter.bloom"), path);
-        for (int damaged : new int[] {-1, 100, 2048, 3072 + 8}) { // no byte, the static header, a record, the state of a record
-            byte[] before = Files.readAllBytes(path);
-            before[Math.max(0, damaged)] ^= damaged < 0 ? 0 : 1;
-            Files.write(path, before);
-            try (Builder builder = new Builder(new Params())) {
-                builder.add("key");
-                assertThrows(FileSystemException.class, () -> builder.finish(path, WriteOption.REPLACE));
+        for (String name : new String[] {"growing-1/filter.bloom", "growing-3/filter.bloom", "growing-3/filter.bloom.2"}) {
+            byte[] live = Files.readAllBytes(Files.copy(Spec.GOLDEN.resolve("live").resolve(name), path));
+            try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "rw")) {
+                for (int at = 0; at < Header.FILE; at++) {
+                    for (int flip : new int[] {1, Header.LIVE ^ Header.SEALED, 0x10 ^ 0x02, 0xFF, 0}) { // at last none
+                        file.seek(at);
+                        file.write(live[at] ^ flip);
+                        String what = name + ", byte " + at + ", " + flip;
+                        assertThrows(what, FileSystemException.class, () -> new NewFile(path, WriteOption.REPLACE).close());
+                    }
+                }
             }
-            assertArrayEquals(before, Files.readAllBytes(path));
-            assertEquals(1, root.toFile().list().length);
+            assertArrayEquals(live, Files.readAllBytes(path));
+            Files.delete(path);
+        }
+        assertEquals(0, root.toFile().list().length);
+    }
+
+    /** A key that is added to the newest layer changes no byte of the first layer. */
+    @Test
+    public void noCallReplacesALiveSeries() throws IOException {
+        Path path = root.resolve("filter.bloom");
+        List<byte[]> before = new ArrayList<>();
+        for (String layer : new String[] {"", ".1", ".2"}) {
+            Path file = Files.copy(Spec.GOLDEN.resolve("live/growing-3/filter.bloom" + layer), root.resolve("filter.bloom" + layer));
+            before.add(Files.readAllBytes(file));
+        }
+        Path source = Spec.GOLDEN.resolve("blocked-file.bloom");
+        MutableFilter mutable = new MutableFilter(new Params().capacity(9));
+        mutable.add("key");
+        try (Builder builder = new Builder(new Params())) {
+            builder.add("key");
+            for (ThrowingRunnable write : new ThrowingRunnable[] {
+                () -> builder.finish(path, WriteOption.REPLACE), () -> mutable.seal(path, WriteOption.REPLACE),
+                () -> Fold.byFactor(path, source, 1, WriteOption.REPLACE), () -> Merge.union(path, List.of(source), WriteOption.REPLACE),
+                () -> Slices.join(path, List.of(Spec.GOLDEN.resolve("slice-first.bloom")), WriteOption.REPLACE)}) {
+                String message = assertThrows(FileSystemException.class, write).getMessage();
+                assertTrue(message, message.contains("it is a live filter"));
+            }
+        }
+        for (int i = 0; i < 3; i++) {
+            assertArrayEquals(before.get(i), Files.readAllBytes(root.resolve("filter.bloom" + (i == 0 ? "" : "." + i))));
+        }
+        assertEquals(3, root.toFile().list().length);
+    }
+
+    /** A damaged filter may have keys, and so may the other layers of a series. */
+    @Test
+    public void filterThatMayHaveKeysIsNotReplacedByEmptyFilter() throws IOException {
+        Path path = root.resolve("x.bloom");
+        byte[] damaged = Files.readAllBytes(Spec.GOLDEN.resolve("blocked-file.bloom"));
+        damaged[12] ^= 1;
+        byte[] series = Files.readAllBytes(Spec.GOLDEN.resolve("series-3.bloom"));
+        for (int at = Header.FILE / 2; at < Header.FILE; at += Header.FILE / 4) {
+            Header.LONG.set(series, at + 16, 0L);
+        }
+        Spec.mend(series);
+        try (Builder empty = new Builder(new Params())) {
+            for (byte[] old : new byte[][] {damaged, series}) {
+                Files.write(path, old);
+                assertThrows(FileSystemException.class, () -> empty.finish(path, WriteOption.REPLACE));
+                assertArrayEquals(old, Files.readAllBytes(path));
+                empty.finish(path, WriteOption.REPLACE, WriteOption.ALLOW_EMPTY);
+                empty.finish(path, WriteOption.REPLACE);
+            }
         }
     }
 

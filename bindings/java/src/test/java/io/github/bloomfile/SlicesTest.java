@@ -12,6 +12,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Random;
 import org.junit.Rule;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
 /** slices.md 1: cutting and joining. */
@@ -305,5 +307,13 @@ public class SlicesTest {
         assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
         assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class,
                 () -> Slices.join(OutputStream.nullOutputStream(), List.of(SliceSource.of(pipe)))).code());
+        Path made = pipe.resolveSibling("made");
+        for (ThrowingRunnable open : new ThrowingRunnable[] {() -> Filter.open(pipe), () -> Fold.fold(made, pipe),
+            () -> Merge.union(made, List.of(pipe, pipe))}) {
+            assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class, open).code());
+        }
+        try (Builder builder = new Builder(new Params())) {
+            assertThrows(FileSystemException.class, () -> builder.finish(pipe, WriteOption.REPLACE));
+        }
     }
 }

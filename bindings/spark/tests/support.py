@@ -74,6 +74,24 @@ def reference(path, numbers, *options):
     return read(path)
 
 
+def damaged_live_filters(folder):
+    """Yields the path of a live filter, and of the first and a later layer of a live series, and the byte of its header that is
+    damaged: each in turn, and size and states also to the values of other filters."""
+    subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "-n", "100", os.path.join(folder, "live")], check=True)
+    subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "--grow", "-n", "10", os.path.join(folder, "series")], check=True)
+    keys = "".join(f"{i}\n" for i in range(300))
+    subprocess.run([os.path.join(TOOLS, "bfadd"), "-q", os.path.join(folder, "series")], input=keys.encode(), check=True)
+    for name in "live", "series", "series.2":
+        with open(os.path.join(folder, name), "r+b", buffering=0) as file:
+            good = file.read()
+            for at in range(HEADER):
+                for flip in (0xFF, 1, 1 ^ 2, 0x10 ^ 0x02) if at in (12, 13, 14, 15, 2048 + 8, 3072 + 8) else (0xFF,):
+                    os.pwrite(file.fileno(), bytes([good[at] ^ flip]), at)
+                    yield file.name, (name, at, flip)
+                os.pwrite(file.fileno(), good[at:at + 1], at)
+        assert read(file.name) == good, name
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()

@@ -10,11 +10,12 @@ import threading
 import unittest
 import uuid
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions
 from pyspark.sql.types import StringType
 
-from bloomfile.spark import Error, build
-from support import CASTS, HEADER, TOOLS, SparkTest, read, reference, urls
+from bloomfile.spark import Error, build, maybe_contains
+from support import CASTS, HEADER, TOOLS, SparkTest, damaged_live_filters, read, reference, urls
 
 N = 300_000
 
@@ -154,6 +155,33 @@ class Build(SparkTest):
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
+    def test_live_filter_with_a_damaged_header_is_not_replaced(self):
+        build_ = self.spark._jvm.io.github.bloomfile.spark.FilterBuild(self.keys._jdf, self.keys["url"]._jc).capacity(N).replace(True)
+        for path, damage in damaged_live_filters(self.folder):
+            with self.assertRaisesRegex(Py4JJavaError, "it is not a filter" if damage[1] < 8 else "it is a live filter", msg=damage):
+                build_.write(path)
+
+    def test_only_regular_files_are_opened(self):
+        """To open a FIFO would wait for a writer."""
+        os.mkfifo(self.path)
+        with self.assertRaisesRegex(Error, "it is not a filter"):
+            build(self.keys, "url", self.path, capacity=N, replace=True)
+        with self.assertRaisesRegex(Error, "it is not a regular file"):
+            maybe_contains(self.path)
+
+    def test_link_is_replaced(self):
+        os.symlink("nowhere", self.path)
+        with self.assertRaisesRegex(Error, "or allow replacing it"):
+            build(self.keys, "url", self.path, capacity=N)
+        reference(os.path.join(self.folder, "other"), range(9))
+        for named in "nowhere", "other":
+            os.unlink(self.path)
+            os.symlink(named, self.path)
+            build(self.keys, "url", self.path, capacity=N, replace=True)
+            self.assertFalse(os.path.islink(self.path))
+            self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(N)))
+        self.only("other", "urls.bloom", "wanted")
+
     def test_live_filter_that_appears_during_publishing_is_kept(self):
         """A link succeeds only if the name is free: then the filter has not been published, and must not be."""
         live = os.path.join(self.folder, "live")
@@ -189,6 +217,14 @@ class Build(SparkTest):
         with self.assertRaisesRegex(Error, "the new filter has no keys"):
             build(self.keys.where("id < 0"), "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), before)
+        reference(self.path, [1], "-n", "1", "--embedded")
+        for damage in 0, 1:  # a damaged filter may have keys
+            with self.assertRaisesRegex(Error, "the new filter has no keys"):
+                build(self.keys.where("id < 0"), "url", self.path, capacity=N, replace=True)
+            with open(self.path, "r+b") as file:
+                file.seek(12)
+                file.write(b"x")
+        build(self.keys, "url", self.path, capacity=N, replace=True)
         self.only("urls.bloom")
 
     def test_old_file_is_replaced_atomically(self):

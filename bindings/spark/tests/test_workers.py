@@ -8,8 +8,8 @@ import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession, functions
 
-from bloomfile.spark import Error, build, maybe_contains, register
-from support import CASTS, HEADER, Folder, read, reference, start, urls
+from bloomfile.spark import Error, build, maybe_contains, register, tasks
+from support import CASTS, HEADER, Folder, damaged_live_filters, read, reference, start, urls
 
 N = 20_000
 BIG = (1 << 63) - 1
@@ -127,6 +127,31 @@ class Workers(Folder):
             maybe_contains(self.path)
         with self.assertRaisesRegex(Error, "it is not a filter"):
             build(self.keys, "url", self.path, capacity=N, replace=True)
+
+    def test_live_filter_with_a_damaged_header_is_not_replaced(self):
+        for path, damage in damaged_live_filters(self.folder):
+            with self.assertRaisesRegex(ValueError, "it is not a filter" if damage[1] < 8 else "it is a live filter", msg=damage):
+                tasks.begin(path, True)
+        with self.assertRaisesRegex(Error, "it is a live filter"):
+            build(self.keys, "url", path, capacity=N, replace=True)
+
+    def test_only_regular_files_are_opened(self):
+        """To open a FIFO would wait for a writer."""
+        os.mkfifo(self.path)
+        with self.assertRaisesRegex(Error, "it is not a filter"):
+            build(self.keys, "url", self.path, capacity=N, replace=True)
+        with self.assertRaisesRegex(Error, "not a regular file"):
+            maybe_contains(self.path)
+
+    def test_damaged_filter_is_not_replaced_by_an_empty_filter(self):
+        damaged = bytearray(reference(self.path, [1]))
+        damaged[12] ^= 1
+        with open(self.path, "wb") as file:
+            file.write(damaged)
+        with self.assertRaisesRegex(Error, "the new filter has no keys"):
+            build(self.keys.where("id < 0"), "url", self.path, capacity=N, replace=True)
+        self.assertEqual(read(self.path), damaged)
+        build(self.keys, "url", self.path, capacity=N, replace=True)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ import tempfile
 import threading
 import time
 import uuid
+import zlib
 
-from .. import Builder, Filter, _publish, _replace_checked, errors, inspect, join, split_digests
+from .. import Builder, Filter, _open_regular, _publish, _replace_checked, errors, inspect, join, split_digests
 from .._core import hash_typed, inspect as inspect_head
 from ..storage import fetch, place, send
 from .keys import remedy
@@ -128,7 +129,7 @@ def _head(path, storage):
     """The first bytes of a file and its size; None if there is no file."""
     try:
         if storage is None:
-            with open(path, "rb") as file:
+            with _open_regular(path) as file:
                 return file.read(_HEAD), os.fstat(file.fileno()).st_size
         storage.invalidate_cache()
         name = storage._strip_protocol(path)
@@ -138,8 +139,8 @@ def _head(path, storage):
 
 
 def _check(path, storage, replace):
-    """Raises an error if the file cannot be made. Returns whether it replaces a filter that has keys."""
-    if storage is None and os.path.isdir(path):
+    """Raises an error if the file cannot be made. Returns whether it replaces a filter that may have keys."""
+    if storage is None and os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"cannot replace {path}: it is not a filter (write to another file)")
     head, size = _head(path, storage)
     if head is None:
@@ -148,10 +149,19 @@ def _check(path, storage, replace):
         raise FileExistsError(f"cannot make {path}: it exists (write to another file, or allow replacing it)")
     if head and not head.startswith(_MAGIC):
         raise ValueError(f"cannot replace {path}: it is not a filter (write to another file)")
-    info = inspect_head(head, size)[0]
-    if info.state in ("live", "poisoned"):
+    info, faults = inspect_head(head, size)
+    if info.state in ("live", "poisoned") or faults and _looks_live(head):
         raise ValueError(f"cannot replace {path}: it is a live filter, to which programs may add (write to another file)")
-    return info.keys > 0
+    # the other layers of a series may have keys
+    return bool(head) and (bool(faults) or info.keys > 0 or info.keys_estimated or info.layers > 1)
+
+
+def _looks_live(head):
+    """Whether a damaged header has a record that is live or poisoned, and no intact sealed record."""
+    records = [head[at:at + 1024] for at in (2048, 3072)]
+    states = [int.from_bytes(record[8:12], "little") for record in records]
+    sealed = any(state == 2 and zlib.crc32(record[:-4]).to_bytes(4, "little") == record[-4:] for record, state in zip(records, states))
+    return not sealed and (1 in states or 3 in states)
 
 
 def publish(path, folder, files, params, slices, replace):

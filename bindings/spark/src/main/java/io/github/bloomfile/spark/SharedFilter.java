@@ -94,7 +94,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         Storage here = new Storage(spark.sparkContext().hadoopConfiguration());
         Path source = new Path(path);
         try {
-            return HostFiles.sha256(here.of(source).open(source), OutputStream.nullOutputStream());
+            return HostFiles.sha256(here.open(source), OutputStream.nullOutputStream());
         } catch (IOException failed) {
             throw new IOException("cannot open " + path + ": " + failed.getMessage(), failed);
         }
@@ -293,7 +293,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     @Override
     public InputStream open() throws IOException {
         Path source = new Path(path);
-        return shipped ? Files.newInputStream(local()) : storage.value().of(source).open(source);
+        return shipped ? Files.newInputStream(local()) : storage.value().open(source);
     }
 
     @Override

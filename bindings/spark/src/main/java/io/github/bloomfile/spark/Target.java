@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import java.util.zip.CRC32;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileContext;
@@ -35,12 +36,18 @@ import org.slf4j.LoggerFactory;
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
-    /** A header in file form, where it has its own size, and the state and the keys in a record; the state of sealed ones. */
+    /** The sizes of a header in file form and embedded form (section 6); where it has its size and the bit of series. */
     private static final int HEADER = 4096;
+    private static final int EMBEDDED = 512;
     private static final int SIZE = 12;
+    private static final int INCOMPAT = 24;
+    /** Where a record (section 7) has state, flags and keys; states. */
     private static final int STATE = 8;
+    private static final int FLAGS = 12;
     private static final int KEYS = 16;
+    private static final int LIVE = 1;
     private static final int SEALED = 2;
+    private static final int POISONED = 3;
 
     private static final String END = ".building";
     private static final int TRIES = 100;
@@ -53,7 +60,7 @@ final class Target {
     private final FileSystem files;
     private final Path path;
     private final boolean replace;
-    /** Returns whether the file that is to be replaced has any. */
+    /** Whether the file that is to be replaced may have any. */
     private boolean hasKeys;
 
     Target(Storage storage, Path path, boolean replace) throws IOException {
@@ -87,20 +94,21 @@ final class Target {
         if (!replace) {
             throw exists();
         }
-        FileStatus old = files.getFileStatus(path);
+        boolean regular = storage.isFile(path);
         byte[] head = new byte[HEADER];
         int n = 0;
-        if (old.isFile()) {
+        if (regular) {
             try (InputStream in = files.open(path)) {
                 n = in.readNBytes(head, 0, head.length);
             }
         }
-        if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+        if (!regular || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             throw new IOException("cannot replace " + path + ": it is not a filter (write to another file)");
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
-        hasKeys = header.getInt(SIZE) == HEADER && header.getLong(HEADER / 2 + KEYS) != 0;
-        if (isLive(header)) {
+        boolean embedded = header.getInt(SIZE) == EMBEDDED && isIntact(header, 0, EMBEDDED / 2);
+        hasKeys = n > 0 && !isEmpty(header, embedded ? EMBEDDED : HEADER);
+        if (!embedded && isLive(header)) {
             throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
                     + " another file)");
         }
@@ -117,11 +125,33 @@ final class Target {
         return replaces;
     }
 
-    /** Returns whether neither of its records (sections 6 and 7 of the specification) is of a sealed filter. */
+    /** Returns whether some bytes end with their checksum (section 12.1). */
+    private static boolean isIntact(ByteBuffer head, int at, int size) {
+        CRC32 crc = new CRC32();
+        crc.update(head.array(), at, size - 4);
+        return head.getInt(at + size - 4) == (int) crc.getValue();
+    }
+
+    /** Returns whether a header certainly is of a filter without keys. The other layers of a series may have keys. */
+    private static boolean isEmpty(ByteBuffer head, int size) {
+        boolean empty = isIntact(head, 0, size / 2) && (head.getInt(INCOMPAT) & 1) == 0;
+        for (int at = size / 2; at < size; at += size / 4) {
+            empty &= isIntact(head, at, size / 4) && head.getLong(at + KEYS) == 0 && head.getInt(at + FLAGS) == 0;
+        }
+        return empty;
+    }
+
+    /** Returns whether a header, which may be damaged, has a record that is live or poisoned, and no intact sealed record. */
     private static boolean isLive(ByteBuffer head) {
-        int one = head.getInt(HEADER / 2 + STATE);
-        int other = head.getInt(HEADER / 4 * 3 + STATE);
-        return head.getInt(SIZE) == HEADER && one != SEALED && other != SEALED && (one | other) != 0;
+        boolean live = false;
+        for (int at = HEADER / 2; at < HEADER; at += HEADER / 4) {
+            int state = head.getInt(at + STATE);
+            if (state == SEALED && isIntact(head, at, HEADER / 4)) {
+                return false;
+            }
+            live |= state == LIVE || state == POISONED;
+        }
+        return live;
     }
 
     private IOException exists() {
@@ -228,13 +258,18 @@ final class Target {
             try {
                 if (!isLocal()) {
                     context().rename(whole, path, replaces ? Options.Rename.OVERWRITE : Options.Rename.NONE);
-                } else if (replaces || !link(from, to)) {
+                } else if (replaces || replace && isDangling(to) || !link(from, to)) {
                     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
                 }
                 return true;
             } catch (FileAlreadyExistsException | java.nio.file.FileAlreadyExistsException another) {
                 return false;
             }
+        }
+
+        /** Returns whether it is a symbolic link to a file that does not exist. */
+        private boolean isDangling(java.nio.file.Path to) {
+            return Files.isSymbolicLink(to) && !Files.exists(to);
         }
 
         /** Returns false if the file system has no links, and a file may be replaced. */

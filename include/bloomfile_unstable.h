@@ -136,11 +136,12 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
  *       may be replaced. BLOOMFILE_REPLACES_ANY, the default, ends the restriction
  *
  * This holds until the next call. Calls of this thread with BLOOMFILE_TO_REPLACE then return
- * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. Adding and removing count as
- * changes: programs cannot join or leave the writers of the file between the last check and the
- * rename. In a live series only the first file is compared. A source keeps the file that
- * bloomfile_replace_only() set for it. Returns 0, or an errno of fstat() or open(); after an error
- * nothing has changed. */
+ * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. A live filter changes when a
+ * writer joins, syncs or leaves: none can join or leave between the last check and the rename. A
+ * writer that had joined before gets BLOOMFILE_EREPLACED at its next sync. In a live series only
+ * the first file is compared; bloomfile_rescue() of a series may not replace a file then. A source
+ * keeps the file that bloomfile_replace_only() set for it. Returns 0, or an errno of fstat() or
+ * open(); after an error nothing has changed. */
 BLOOMFILE_API int bloomfile_thread_replaces_only(int fd);
 
 /* -------------------------------------------------------------------------------------- slices */

@@ -67,8 +67,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 //
 // WriteFile returns ErrLive, and replaces nothing, if the old file is
 //   - a live filter that programs have open for writing, or that appeared or got keys during WriteFile,
-//   - a layer of a live series,
-//   - a live filter with a damaged header, unless both its records are damaged too,
+//   - a layer of a live series, unless its header is cut off,
+//   - a live filter with a damaged header, unless both its records are damaged or cut off too,
 //   - a damaged filter that appeared or changed during WriteFile.
 //
 // It replaces other live filters. Writers are detected until just before the rename, on systems with locks (not Windows). A

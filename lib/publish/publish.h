@@ -96,7 +96,7 @@ void publish_call_before(struct publication *p, int (*before)(const void *), con
 
 /* Syncs the file and gives it its name. Returns 0 or an error. After an error nothing is left
  * behind and the old file is untouched, except if only the last step fails, the fsync of the
- * directory: then the complete new file is in place. */
+ * directory: then the complete new file is in place. FUSE is an exception (doc/portability.md). */
 int publish_finish(struct publication *p);
 
 /* Discards the file. NULL is allowed. */

@@ -127,6 +127,11 @@ class Answers(CommonTest):
         self.write("c", lines(*found[4:20]))
         self.check_both("a", "b", "c", options=SMALL)
 
+    def test_csv_records_of_many_lines_may_come_from_pipes(self):
+        self.write("a", b'k1,x\nk2,"' + 30_000 * b"a line of text\n" + b'"\nk3,z\n')
+        self.write("b", b"k2,1\nk3,2\n")
+        self.assertEqual(self.output("bfcommon", "-c", "--csv", "--field", 1, "-", "b", stdin=self.read("a")), b"2\n")
+
     def test_all_input_forms_are_compared(self):
         for options, a, b, both, only in (
                 (["-0"], b"x\ny\0\0z", b"z\0\0x", b"\0z\0", b"x\ny\0"),

@@ -413,6 +413,21 @@ class Kinds(ToolTest):
         self.create("-q", "-x", 8, stdin=b"1234567\n", name="made")  # fixed lines are records
         self.assertEqual(self.output("bfquery", "-x", 8, "made", stdin=b"1234567\n"), b"1234567\n")
 
+    def test_slow_pipe_is_refused_as_soon_as_it_shows_its_kind(self):
+        """Its first bytes may be keys."""
+        text, wide = b"abcdefg\nkey1\nkey2\nkey3\n\n", "ab\nkey1\nkey2 long enough\n".encode("utf-16-le")
+        self.create("-q", "-x", 8, stdin=bytes(8), name="made")
+        self.create_live("-n", 100, "-x", 8)
+        self.write("zeros", bytes(8))
+        for first, data, says, words in ((8, text, b"lines of text", ["bfquery", "-c", "-x", 8, "made"]), (8, text, b"lines of text", ["bfadd", "-x", 8, "live"]),
+                                         (8, text, b"lines of text", ["bfcommon", "-x", 8, "-", "zeros"]), (6, wide, b"UTF-16 text", ["bfuniq"]),
+                                         (6, self.read("made"), b"a Bloom filter", ["bfuniq"])):
+            process = self.start(*words)
+            self.write_to(process, data[:first])
+            status, _, message = self.result(process, data[first:])
+            self.assertEqual(status, 2, words)
+            self.assertIn(says, message)
+
     def test_unrecorded_kind_gives_no_warning(self):
         self.write("library", craft.make("blocked", 512, 4, numbered(3)))
         for asked in NAMES:

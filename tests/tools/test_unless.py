@@ -240,6 +240,12 @@ class Answers(UnlessTest):
         self.assertEqual(self.query("--unless", "list", "filter", stdin=b"key 1\nkey 2\n"),
                          [b"key 1"])
 
+    def test_csv_does_not_strip_carriage_returns_of_the_list(self):
+        self.write("list", b"key 1\r\nkey 2\n")
+        for words, left in ([], b"key 1,x\n"), (["--crlf"], b""):
+            self.assertEqual(self.output("bfquery", "--csv", "--field", 1, *words, "--unless", "list", "filter", stdin=b"key 1,x\nkey 2,y\n",
+                                         status=0 if left else 1), left)
+
     def test_list_can_be_standard_input(self):
         self.write("keys", lines(*IN))
         self.assertEqual(self.query("--unless", "-", "filter", "keys", stdin=lines(*IN[1:])),

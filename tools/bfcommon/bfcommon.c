@@ -279,7 +279,7 @@ static void compare_headers(const struct job *job)
         return;
     for (size_t i = 1; i < job->count; i++) {
         if (!header_line_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
-                                      job->form.crlf))
+                                      keys_strip_cr(&job->form)))
             cli_warn("%s: its header and that of %s name the field differently",
                      job->inputs[i].where.name, job->inputs[0].where.name);
     }

@@ -147,10 +147,12 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     if (in->where.fd > STDIN_FILENO)
         close(in->where.fd);
     in->by_turns = false;
-    const char *name = in->where.name;
-    in->where = spool_all(copy, in->where.room);
-    in->where.name = name;
+    const struct stretch before = in->where;
+    in->where = spool_all(copy, before.room);
+    in->where.name = before.name;
     in->where.header = header;
+    if (in->where.limit < before.limit) /* records may be longer than the lines of the copy */
+        in->where.limit = before.limit;
     in->copy = copy;
     in->lines = copy->keys;
 }

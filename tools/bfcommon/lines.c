@@ -32,6 +32,7 @@ struct lines {
     bool headed;        /* the header was read */
     uint32_t sum;       /* of the bytes read */
     size_t start, end;  /* in the buffer: bytes after `whole`; only the last read may have ends */
+    struct input_type_start beginning;
     struct cli_progress progress;
 };
 
@@ -57,7 +58,7 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->form = *form;
     l->whole = (struct split){ .record_size = form->record_size,
                                .end_byte = keys_end(form),
-                               .crlf = form->crlf,
+                               .crlf = keys_strip_cr(form),
                                .fields = &l->form.fields,
                                .form = keys_options_form(&l->form) };
     l->next_line = 1;
@@ -164,16 +165,16 @@ static void prepare_fields(struct lines *l)
 {
     struct split *s = &l->whole;
     const size_t bytes = (size_t)(s->end - s->at), lines = split_count(s, s->at, bytes);
-    const size_t room = key_form_room(&l->form.key_form, s->fields, bytes, lines + 1);
+    const uint64_t room = key_form_room(&l->form.key_form, s->fields, bytes, lines + 1);
     s->first = s->at;
     s->line = l->next_line;
     l->next_line += lines;
     if (room > l->joined_size) {
         free(l->joined);
-        l->joined = malloc(room);
+        l->joined = fields_allocate(room);
         if (l->joined == NULL)
             cli_fail(ENOMEM, "cannot hold the fields of %s", l->where.name);
-        l->joined_size = room;
+        l->joined_size = (size_t)room;
     }
     s->room = l->joined;
 }
@@ -208,14 +209,16 @@ static void hand_out_rest(struct lines *l)
     hand_out(l, left);
 }
 
-/* Checks the type of the input as soon as a whole key, the whole input, or enough
- * bytes were read. */
-static void judge(struct lines *l, size_t whole)
+/* Checks the type of the input from its first whole key on. */
+static void judge(struct lines *l, size_t seen, size_t whole)
 {
-    if (l->where.judge == NULL || (whole == 0 && !l->at_end && l->end < INPUT_TYPE_SIZE))
+    char reason[INPUT_TYPE_REASON];
+    if (l->where.judge == NULL)
         return;
-    lines_judge(&l->where, l->where.judge, l->buffer, l->end);
-    l->where.judge = NULL;
+    input_type_arrived(&l->beginning, l->buffer + seen, l->end - seen);
+    if ((whole > 0 || l->at_end || l->end >= INPUT_TYPE_SIZE) &&
+        !input_type_judge_start(&l->beginning, l->where.name, l->where.judge, l->at_end, reason))
+        cli_fail(0, "%s: %s", l->where.name, reason);
 }
 
 /* Like split_whole(), also for CSV. */
@@ -241,7 +244,7 @@ static bool read_on(struct lines *l)
     }
     read_piece(l);
     const size_t whole = whole_keys(l, seen);
-    judge(l, whole);
+    judge(l, seen, whole);
     hand_out(l, whole);
     return true;
 }
@@ -335,15 +338,15 @@ void lines_print(struct bloomfile_key escaped)
     cli_write(plain, (size_t)(end - plain));
 }
 
-static void make_room_for_escapes(struct lines *l, size_t room)
+static void make_room_for_escapes(struct lines *l, uint64_t room)
 {
     if (room <= l->escaped_size)
         return;
     free(l->escaped);
-    l->escaped_size = room;
-    l->escaped = malloc(room);
+    l->escaped = fields_allocate(room);
     if (l->escaped == NULL)
         cli_fail(ENOMEM, "cannot hold the fields of %s", l->where.name);
+    l->escaped_size = (size_t)room;
 }
 
 /* A zero byte ends each key, so no key is a prefix of another. */
@@ -351,9 +354,9 @@ static void escape_all(struct lines *l, struct bloomfile_key *keys, struct bloom
                        size_t n)
 {
     const bool escapes_lines = whole != NULL && lines_have_escapes(&l->form);
-    size_t room = 0;
+    uint64_t room = 0;
     for (size_t i = 0; i < n; i++)
-        room += 2 * keys[i].size + 1 + (escapes_lines ? 2 * whole[i].size : 0);
+        room += UINT64_C(2) * (keys[i].size + (escapes_lines ? whole[i].size : 0)) + 1;
     make_room_for_escapes(l, room);
     uint8_t *to = l->escaped;
     for (size_t i = 0; i < n; i++) {
@@ -408,6 +411,7 @@ void lines_close(struct lines *l)
     read_rest(l);
     cli_progress_end(&l->progress);
     unpack_free(l->unpack);
+    free(l->beginning.bytes);
     free(l->joined);
     free(l->escaped);
     json_parser_free(l->whole.json);

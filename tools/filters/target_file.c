@@ -207,15 +207,16 @@ void target_check_unchanged(const char *path)
     bloomfile_filter *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct stat now;
-    int fd;
-    const bool same =
-        replace_open(path, &fd) == 0 &&
-        (fd < 0 || (fstat(fd, &now) == 0 && replace_only_check(&first, &now, fd) == 0));
+    int fd, error = replace_open(path, &fd);
+    if (error == 0 && fd >= 0)
+        error = fstat(fd, &now) != 0 ? errno : replace_only_check(&first, &now, fd);
     if (fd >= 0)
         close(fd);
-    if (same)
+    if (error == 0)
         return;
-    const int error = opening_any(&f, path, 0);
+    if (error != BLOOMFILE_EREPLACED)
+        message_cannot_create(path, error);
+    error = opening_any(&f, path, 0);
     if (error == 0) {
         bloomfile_get_info(f, &info);
         bloomfile_close(f);

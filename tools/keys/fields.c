@@ -257,7 +257,7 @@ struct fault fields_find(const struct fields *f, const uint8_t *start, const uin
                         : find_all(f, start, end, limit, key);
 }
 
-size_t fields_room(const struct fields *f, size_t bytes, size_t records)
+uint64_t fields_room(const struct fields *f, uint64_t bytes, uint64_t records)
 {
     if (f->csv) /* each byte may double, and each field may get two quotes and a delimiter */
         return 2 * bytes + 3 * records * f->count + SLACK;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "keys/fault.h"
 #include "keys/scan.h"
@@ -77,8 +78,14 @@ struct fault fields_find(const struct fields *f, const uint8_t *start, const uin
                          const uint8_t *limit, uint8_t **room, struct bloomfile_key *key);
 
 /* Returns an upper limit for the bytes of room that the keys of `records` records need, with
- * `bytes` bytes in all. */
-size_t fields_room(const struct fields *f, size_t bytes, size_t records);
+ * `bytes` bytes in all. It may exceed SIZE_MAX. */
+uint64_t fields_room(const struct fields *f, uint64_t bytes, uint64_t records);
+
+/* malloc() of such a room. */
+static inline uint8_t *fields_allocate(uint64_t room)
+{
+    return room <= PTRDIFF_MAX ? (uint8_t *)malloc((size_t)room) : NULL;
+}
 
 /* Prints to stderr how many records of an input (NULL: of all inputs) were skipped, unless 0. */
 void fields_tell_skipped(const struct fields *f, const char *path, uint64_t records);

@@ -43,10 +43,10 @@ void key_form_check(const struct key_form *f, const struct fields *fields, size_
         cli_usage("--delimiter cannot be a capital letter with -i");
 }
 
-size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
-                     size_t records)
+uint64_t key_form_room(const struct key_form *f, const struct fields *fields, uint64_t bytes,
+                       uint64_t records)
 {
-    const size_t found = fields_room(fields, bytes, records);
+    const uint64_t found = fields_room(fields, bytes, records);
     const size_t integer = f->text ? INTEGER_TEXT : INTEGER_SIZE;
     return !key_form_is_set(f) ? found
            : f->integers       ? found + records * integer

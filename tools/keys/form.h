@@ -44,9 +44,9 @@ void key_form_check(const struct key_form *f, const struct fields *fields, size_
 struct fault key_form_apply(const struct key_form *f, uint8_t **room, struct bloomfile_key *key);
 
 /* Returns an upper limit for the bytes of room that the keys of `records` records need, as found
- * and as converted, with `bytes` bytes in all. */
-size_t key_form_room(const struct key_form *f, const struct fields *fields, size_t bytes,
-                     size_t records);
+ * and as converted, with `bytes` bytes in all. It may exceed SIZE_MAX: fields_allocate(). */
+uint64_t key_form_room(const struct key_form *f, const struct fields *fields, uint64_t bytes,
+                       uint64_t records);
 
 /* For a key of `domains`: whether a dot was removed. The dot still follows the key. */
 static inline bool key_form_had_dot(const struct bloomfile_key *key)

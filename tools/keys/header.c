@@ -191,9 +191,9 @@ bool header_line_has_same_key(const struct header_line *a, const struct header_l
 {
     if (a->bytes == NULL || b->bytes == NULL)
         return true;
-    const size_t room = fields_room(fields, a->size, 1);
+    const uint64_t room = fields_room(fields, a->size, 1);
     struct bloomfile_key key, other;
-    uint8_t *joined = malloc(room + fields_room(fields, b->size, 1) + 1);
+    uint8_t *joined = fields_allocate(room + fields_room(fields, b->size, 1) + 1);
     if (joined == NULL)
         cli_fail(ENOMEM, "cannot compare headers");
     const bool known =

@@ -4,9 +4,11 @@
 #include "keys/input_type.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -245,13 +247,9 @@ static void explain(const struct signature *found, bool unpacked, char reason[IN
                  found->is_unpacked_by_z ? "" : " unpacks it");
 }
 
-bool input_type_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
-                      size_t size, char reason[INPUT_TYPE_REASON])
+static bool may_be_keys(const struct keys_options *options, const uint8_t *bytes, size_t size,
+                        char reason[INPUT_TYPE_REASON])
 {
-    if (options->as_is)
-        return true;
-    if (size > INPUT_TYPE_SIZE)
-        size = INPUT_TYPE_SIZE;
     const struct signature *found = find_kind(options, bytes, size);
     if (found != NULL) {
         explain(found, options->packed, reason);
@@ -261,6 +259,18 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
         explain_lines(options, bytes, size, reason);
         return false;
     }
+    return true;
+}
+
+bool input_type_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                      size_t size, char reason[INPUT_TYPE_REASON])
+{
+    if (options->as_is)
+        return true;
+    if (size > INPUT_TYPE_SIZE)
+        size = INPUT_TYPE_SIZE;
+    if (!may_be_keys(options, bytes, size, reason))
+        return false;
     const bool is_json = options->fields.json != NULL;
     const bool is_header = is_json || options->fields.header;
     if (keys_are_lines(options) && !is_header && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
@@ -274,12 +284,36 @@ bool input_type_judge(const char *name, const struct keys_options *options, cons
         cli_warn("%s: it has carriage returns but no newlines, so it is one key (to convert it: tr "
                  "'\\r' '\\n')",
                  name);
-    if (keys_are_lines(options) && !is_json && !options->crlf && all_end_in_cr(bytes, size))
+    if (keys_are_lines(options) && !is_json && !keys_strip_cr(options) &&
+        all_end_in_cr(bytes, size))
         cli_warn("%s: each line ends with a carriage return, which becomes part of the %s (add "
                  "--crlf to strip it)",
                  name, options->fields.count > 0 ? "last field" : "key");
     delimiter_check_warn(name, options, bytes, size);
     return true;
+}
+
+void input_type_arrived(struct input_type_start *s, const uint8_t *bytes, size_t size)
+{
+    if (s->bytes == NULL && (s->bytes = malloc(INPUT_TYPE_SIZE)) == NULL)
+        cli_fail(ENOMEM, "cannot start reading keys");
+    if (size > INPUT_TYPE_SIZE - s->size)
+        size = INPUT_TYPE_SIZE - s->size;
+    memcpy(s->bytes + s->size, bytes, size);
+    s->size += size;
+}
+
+bool input_type_judge_start(struct input_type_start *s, const char *name,
+                            const struct keys_options *options, bool at_end,
+                            char reason[INPUT_TYPE_REASON])
+{
+    const bool is_first = s->judged == 0, is_all = at_end || s->size == INPUT_TYPE_SIZE;
+    if (s->size == s->judged || (!is_all && s->size / 2 < s->judged))
+        return true;
+    s->judged = s->size;
+    if (is_first)
+        return input_type_judge(name, options, s->bytes, s->size, reason);
+    return options->as_is || may_be_keys(options, s->bytes, s->size, reason);
 }
 
 /* Whether a shell needs no quotes around the name. */

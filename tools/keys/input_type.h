@@ -22,16 +22,30 @@ bool input_type_is_filter(const uint8_t *bytes, size_t size);
  * writes such bytes. */
 bool input_type_is_patch(const uint8_t *bytes, size_t size);
 
-/* Checks the first bytes of an input, unless options->as_is. They are a whole key, the whole input,
- * or INPUT_TYPE_SIZE bytes if a key is longer. Returns false if they are not keys, with the reason:
- * a filter, a patch, UTF-16 text, lines with -x, or compressed data, with -Z after decompression.
- * Warns if
+/* Checks the first bytes of an input, unless options->as_is. Returns false if they are not keys,
+ * with the reason: a filter, a patch, UTF-16 text, lines with -x, or compressed data, with -Z after
+ * decompression. Warns if
  *   - each line ends in a carriage return that becomes part of the key
  *   - lines have NUL bytes, or -0 is given and the text has newlines but no NUL
  *   - the first line begins with a byte order mark
  *   - delimiter_check_warn() finds a problem */
 bool input_type_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                       size_t size, char reason[INPUT_TYPE_REASON]);
+
+/* The first bytes of an input that arrives in pieces. */
+struct input_type_start {
+    uint8_t *bytes;      /* from malloc() */
+    size_t size, judged; /* bytes in all, and those that were judged */
+};
+
+/* Takes the next bytes of the input. A failed allocation ends the program. */
+void input_type_arrived(struct input_type_start *s, const uint8_t *bytes, size_t size);
+
+/* input_type_judge() for an input that arrives in pieces: a pipe may deliver a few bytes first. The
+ * first call warns. Later calls judge again if twice as many bytes have arrived, or all. */
+bool input_type_judge_start(struct input_type_start *s, const char *name,
+                            const struct keys_options *options, bool at_end,
+                            char reason[INPUT_TYPE_REASON]);
 
 struct input_type_text {
     bool is_patch;

@@ -27,9 +27,10 @@ struct keys {
     const char *path; /* of the open input, as the user named it */
     struct source source;
     int given; /* keys of the command line that were read */
-    bool at_end, judged, headed;
-    uint64_t pieces, lines; /* pieces in all; lines of the current input */
-    enum csv_state csv;     /* the state after all bytes read */
+    bool at_end, headed;
+    struct input_type_start start; /* of the current input */
+    uint64_t pieces, lines;        /* pieces in all; lines of the current input */
+    enum csv_state csv;            /* the state after all bytes read */
     struct header_line header;
     _Atomic uint64_t skipped;
     struct split split;      /* template for new splits */
@@ -75,7 +76,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     k->split = (struct split){
         .record_size = options->record_size,
         .end_byte = keys_end(options),
-        .crlf = options->crlf,
+        .crlf = keys_strip_cr(options),
         .fields = &k->options.fields,
         .form = keys_options_form(&k->options),
     };
@@ -141,7 +142,8 @@ static bool open_next(struct keys *k)
             continue;
         }
         greet(k);
-        k->at_end = k->judged = k->headed = false;
+        k->at_end = k->headed = false;
+        k->start.size = k->start.judged = 0;
         k->lines = 0;
         k->csv = CSV_BEGIN;
         return true;
@@ -259,15 +261,11 @@ static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size
     return whole > 0 ? seen + whole : 0;
 }
 
-/* Checks the type of each input once, as soon as enough of it was read. Returns false if it does
- * not consist of keys; then the piece is empty. */
-static bool judge(struct keys *k, struct keys_piece *p, size_t used)
+/* Returns false if the input does not consist of keys; then the piece is empty. */
+static bool judge(struct keys *k, struct keys_piece *p)
 {
     char reason[INPUT_TYPE_REASON];
-    if (k->judged)
-        return true;
-    k->judged = true;
-    if (input_type_judge(source_name(k->path), &k->options, p->bytes, used, reason))
+    if (input_type_judge_start(&k->start, source_name(k->path), &k->options, k->at_end, reason))
         return true;
     refuse(k, source_name(k->path), reason);
     p->size = 0;
@@ -286,13 +284,14 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         size_t seen = used;
         if (!read_more(k, p, &used))
             return;
+        input_type_arrived(&k->start, p->bytes + seen, used - seen);
         size_t whole = whole_keys(k, p->bytes, used, seen);
         if (whole > 0)
             p->size = whole;
-        if (used >= INPUT_TYPE_SIZE && !judge(k, p, used))
+        if (used >= INPUT_TYPE_SIZE && !judge(k, p))
             return;
     }
-    if (!judge(k, p, used))
+    if (!judge(k, p))
         return;
     if (k->at_end)
         end_input(k, p, used);
@@ -315,8 +314,9 @@ static void take_header(struct keys *k, struct keys_piece *p)
     p->is_first_header = k->header.bytes == NULL;
     const struct bloomfile_key line = { p->bytes, p->header - 1 };
     const char *path = source_name(k->path);
-    const bool is_same = header_line_take(&k->header, path, line, k->options.crlf, message);
-    if (is_same && header_find_columns(&k->options.fields, path, line, k->options.crlf, message))
+    const bool crlf = k->split.crlf;
+    const bool is_same = header_line_take(&k->header, path, line, crlf, message);
+    if (is_same && header_find_columns(&k->options.fields, path, line, crlf, message))
         return;
     refuse(k, "", message);
     p->size = 0;
@@ -339,7 +339,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
     if (!split_makes_keys(&k->split) && !k->options.numbered)
         return;
     const size_t lines = is_given(p) ? 1 : split_count(&k->split, p->bytes, p->size);
-    const size_t room = key_form_room(&k->options.key_form, &k->options.fields, p->size, lines);
+    const uint64_t room = key_form_room(&k->options.key_form, &k->options.fields, p->size, lines);
     if (k->options.fields.json != NULL && p->json == NULL && (p->json = json_parser_new()) == NULL)
         cli_fail(ENOMEM, "cannot start reading JSON");
     p->number = k->pieces++;
@@ -348,10 +348,10 @@ static void prepare(struct keys *k, struct keys_piece *p)
     if (room <= p->joined_room && p->joined_room / 4 <= piece_size(k))
         return;
     free(p->joined);
-    p->joined_room = room + room / 4;
-    p->joined = malloc(p->joined_room);
+    p->joined = fields_allocate(room + room / 4);
     if (p->joined == NULL)
         cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
+    p->joined_room = (size_t)(room + room / 4);
 }
 
 /* Makes a piece of the next key on the command line. It may have end bytes inside. */
@@ -478,6 +478,7 @@ void keys_free(struct keys *k)
 {
     close_input(k);
     free(k->rest.bytes);
+    free(k->start.bytes);
     free(k->header.bytes);
     keys_piece_free(&k->piece);
     free(k);

@@ -91,7 +91,6 @@ static inline void keys_options_check(struct keys_options *options)
 {
     fields_check(&options->fields, options->null ? '\0' : '\n', options->record_size > 0);
     key_form_check(&options->key_form, &options->fields, options->record_size);
-    options->crlf = options->crlf || options->fields.csv;
 }
 
 /* Returns these options for a file that lists whole keys. An error in that file ends the
@@ -111,6 +110,12 @@ static inline const struct key_form *keys_options_form(const struct keys_options
 {
     const struct key_form *f = &options->key_form;
     return key_form_is_set(f) && !(f->integers && options->record_size > 0) ? f : NULL;
+}
+
+/* Whether a '\r' before the end of a record is not part of it. */
+static inline bool keys_strip_cr(const struct keys_options *options)
+{
+    return options->crlf || options->fields.csv;
 }
 
 /* Whether keys differ from their records. */

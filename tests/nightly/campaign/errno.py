@@ -281,7 +281,7 @@ def room_for(program):
 
 # Errors with a special meaning, and words of the message that gives it.
 MEANS = (
-    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # another process holds the lock
+    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed|has locked it"),
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
      "replaced or removed|removed or replaced|another process replaced it|a symbolic link to nothing|it is missing"),
     ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
@@ -292,7 +292,7 @@ MEANS = (
     ("linkat", "EEXIST", "a layer does not fit into its series"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # the mapped page was removed
     ("lseek", None, "overwritten|removed or replaced"),                    # an unknown size counts as a changed size
-    ("openat", "EBUSY", "it is being sealed"),
+    (None, "EBUSY", "it is being sealed|another process has locked it"),
     ("openat", None, "its keys would be lost"),                            # a filter that cannot be opened may have keys
     ("msync", None, "poisoned"),
     ("fdatasync", None, "poisoned"),

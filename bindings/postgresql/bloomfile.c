@@ -78,13 +78,16 @@ static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info
 
 /* --------------------------------------------------------------------------------------- files */
 
-/* Returns the entry of a path. A new path takes the entry that was taken longest ago. */
-static struct file *file_of_path(const char *path)
+/* Returns the entry of a path. A new path takes the oldest entry that this message of the client
+ * does not use, if there is one: all rows of a statement must get the same file. */
+static struct file *file_of_path(const char *path, TimestampTz now)
 {
     static unsigned taken;
     for (unsigned i = 0; i < FILES_KEPT; i++)
         if (strcmp(files[i].path, path) == 0)
             return &files[i];
+    for (unsigned i = 0; i < FILES_KEPT && files[taken % FILES_KEPT].checked == now; i++)
+        taken++;
     struct file *file = &files[taken++ % FILES_KEPT];
     file->checked = 0;
     strlcpy(file->path, path, sizeof file->path);
@@ -115,7 +118,8 @@ static void text_key(struct sql_key *key, Datum value)
 }
 
 /* Returns the open file of a name, in UTF-8. It checks the path once for each message of the client
- * and each transaction in it, so all rows of a statement get the same file. */
+ * and each transaction in it, so all rows of a statement get the same file if it names at most
+ * FILES_KEPT files. */
 static const struct sql_filter *filter_of_name(Datum value)
 {
     char path[MAXPGPATH];
@@ -132,7 +136,7 @@ static const struct sql_filter *filter_of_name(Datum value)
         ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
                         errmsg("not the name of a file in bloomfile.directory"),
                         errhint("It is empty, too long, has a slash or begins with a dot.")));
-    struct file *file = file_of_path(path);
+    struct file *file = file_of_path(path, now);
     if (!file->filter.handle || file->checked != now) {
         check(text_to_cstring(DatumGetTextPP(value)), file_refresh(file));
         file->checked = now;

@@ -108,6 +108,11 @@ class Sessions(unittest.TestCase):
     def test_a_statement_keeps_its_file(self):
         export(self.admin, "turn.bloom", integers(1, 1000))
         session = self.session()
+        # Row 35 names a new file, while the session's list of files is full and turn.bloom is the oldest.
+        for i in range(32):
+            (FOLDER / f"turn{i}").write_bytes((FOLDER / "turn.bloom").read_bytes())
+        session.sql("SELECT bloom_contains('turn.bloom', 5)")
+        session.sql("SELECT count(bloom_contains('turn' || i, 5)) FROM generate_series(1, 31) i")
         running = threading.Event()
 
         def replace():
@@ -118,7 +123,7 @@ class Sessions(unittest.TestCase):
         thread = threading.Thread(target=replace)
         thread.start()
         running.set()
-        answers = session.sql("SELECT bool_and(bloom_contains('turn.bloom', 5)) FROM generate_series(1, 40) k, "
+        answers = session.sql("SELECT bool_and(bloom_contains(CASE k WHEN 35 THEN 'turn0' ELSE 'turn.bloom' END, 5)) FROM generate_series(1, 40) k, "
                               "LATERAL (SELECT pg_sleep(0.02 + 0 * k)) s")
         thread.join()
         self.assertEqual(answers, "t")

@@ -12,7 +12,11 @@ use crate::ribbon::LINE;
 use core::ops::{Deref, Range};
 use core::ptr::NonNull;
 #[cfg(feature = "std")]
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::{metadata, File, Metadata},
+    io::{self, ErrorKind, Read},
+    path::Path,
+};
 
 pub(crate) type Block = [u8; LINE];
 
@@ -21,6 +25,23 @@ pub(crate) type Block = [u8; LINE];
 pub(crate) fn blocks_of(bytes: &[u8]) -> &[Block] {
     // SAFETY: arrays of bytes have no alignment, and these are within `bytes`.
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / LINE) }
+}
+
+/// The status of a regular file; an error for other files.
+#[cfg(feature = "std")]
+pub(crate) fn regular_file(path: &Path) -> io::Result<Metadata> {
+    match metadata(path)? {
+        found if found.is_file() => Ok(found),
+        found if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// Opens a regular file. Opening a FIFO would wait for a writer, so its type is looked up first.
+#[cfg(feature = "std")]
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    regular_file(path)?;
+    File::open(path)
 }
 
 enum Bytes<'a> {
@@ -98,7 +119,7 @@ impl Container<'static> {
 
     #[cfg(feature = "std")]
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let size = usize::try_from(file.metadata()?.len()).map_err(|_| Error::Memory)?;
         // A large file that is not a filter is not read whole.
         let mut head = [0; 16];

@@ -435,7 +435,7 @@ impl Filter<'static> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the file cannot be read, otherwise as [`Filter::from_bytes`].
+    /// [`Error::Io`] if the file is not regular or cannot be read, otherwise as [`Filter::from_bytes`].
     pub fn open<P: AsRef<Path>>(path: P) -> Result<Self> {
         Filter::new(Container::read(path.as_ref())?, false)
     }

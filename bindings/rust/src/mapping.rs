@@ -6,7 +6,6 @@
 use crate::error::{Error, Result};
 use core::ops::Deref;
 use memmap2::Mmap;
-use std::fs::File;
 use std::path::Path;
 
 /// A mapped file. Its bytes do not change: the caller of [`Mapping::new`] promised that.
@@ -19,7 +18,7 @@ impl Mapping {
     ///
     /// While the mapping exists, no program may write to the file or truncate it.
     pub(crate) unsafe fn new(path: &Path) -> Result<Self> {
-        let file = File::open(path)?;
+        let file = crate::container::open_regular(path)?;
         if file.metadata()?.len() == 0 {
             return Err(Error::Empty);
         }

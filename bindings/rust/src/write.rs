@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Writing files that appear complete or not at all.
 
+use crate::container::regular_file;
 use crate::error::Result;
 use crate::filter::Filter;
 use std::collections::hash_map::RandomState;
-use std::fs::{canonicalize, metadata, read_link, remove_file, rename};
+use std::fs::{canonicalize, read_link, remove_file, rename};
 use std::fs::{symlink_metadata, File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{Error, ErrorKind, Write};
@@ -80,9 +81,8 @@ fn without_links(path: &Path) -> std::io::Result<PathBuf> {
 
 /// The file to replace, if there is one.
 fn replaced(path: &Path) -> std::io::Result<Option<Metadata>> {
-    match metadata(path) {
-        Ok(old) if old.is_file() => Ok(Some(old)),
-        Ok(_) => Err(Error::new(ErrorKind::InvalidInput, "not a regular file")),
+    match regular_file(path) {
+        Ok(old) => Ok(Some(old)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

@@ -152,6 +152,31 @@ fn mapped_files_answer_like_files_read_into_memory() {
     assert_eq!(error.name(), "BLOOMFILE_EEMPTY");
 }
 
+#[cfg(all(unix, feature = "mmap"))]
+#[test]
+fn pipes_and_folders_are_refused_without_waiting() {
+    use std::io::ErrorKind::{InvalidInput, IsADirectory};
+    let folder = std::env::temp_dir().join(format!("bloomfile-rust-pipe-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let opens: [fn(&Path) -> bloomfile::Result<Filter<'static>>; 3] = [
+        |path| Filter::open(path),
+        |path| Filter::open_any_hash(path),
+        // SAFETY: nothing is mapped.
+        |path| unsafe { Filter::map(path) },
+    ];
+    for open in opens {
+        for (path, kind) in [(pipe.clone(), InvalidInput), (folder.clone(), IsADirectory)] {
+            let (send, receive) = std::sync::mpsc::channel();
+            std::thread::spawn(move || send.send(open(&path).map(drop)));
+            let error = receive.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+            assert!(matches!(error, Err(Error::Io(error)) if error.kind() == kind));
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn keys_only_an_application_can_hash_answer_maybe_with_an_error() {
     let row = table("golden/index.tsv").into_iter().find(|row| row["hash"] != "xxh3").unwrap();

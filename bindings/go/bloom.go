@@ -173,7 +173,7 @@ func (f *BloomFilter) doubt(err error) {
 // Err returns ErrKeyKind if a key did not fit the kind of the filter's keys, ErrParams for the zero value, or nil.
 func (f *BloomFilter) Err() error {
 	switch {
-	case f.sticky == nil:
+	case len(f.image) == 0: // the zero value
 		return errNoSize
 	case f.lost != nil:
 		return f.lost

@@ -160,6 +160,12 @@ func TestClearedBloomFilterHasNoError(t *testing.T) {
 	}
 }
 
+func TestZeroBloomFilterHasAnError(t *testing.T) {
+	if f := new(BloomFilter); f.Err() != errNoSize || f.Copy().AddString("x").Err() != errNoSize || f.ClearAll().Err() != errNoSize {
+		t.Error(f.Copy().Err(), f.Err())
+	}
+}
+
 func TestEmptyRibbonIsNotOverCapacity(t *testing.T) {
 	build(t, Params{Layout: Ribbon, Bits: 512, Rate: 0.001})
 }

@@ -68,8 +68,9 @@
  * handle. Adds that break the promise lose keys. Calls of bloomfile_add_many() and
  * bloomfile_add_digests() with 64 keys or more then take a third to a half of the time (blocked,
  * classic), while the file has no other writer and its pages are in memory. Such a call locks out
- * new writers, for a few thousand keys at a time. Until these keys are added, three things wait: a
- * writer that opens the file, a fork in another thread, and signals that are sent to this thread.
+ * new writers, for a few thousand keys at a time. Until these keys are added, these things wait: a
+ * writer that opens the file, a fork in another thread, signals that are sent to this thread, and
+ * in this process opening, syncing and closing other live filters.
  *
  * Sole adder. BLOOMFILE_OPEN_SOLE_ADDER makes the same promise, and adds that break it lose keys.
  * Single adds then take a third of the time, and batches an eighth to a third (blocked, classic).

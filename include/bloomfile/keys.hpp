@@ -5,15 +5,15 @@
  * The Key of a builder or a filter has a type of this table. Nothing else compiles: no bool, no
  * floating point, no pointer and no struct.
  *
- *     Key                                       recorded as   lookups and adds take
- *     text, std::string, containers of char     text          strings of char or char8_t
- *     bytes, containers of other bytes          bytes         any bytes, also of strings
- *     an integer of any width                   integers      all integers
- *     an enumeration                            integers      this enumeration
- *     std::array of N bytes                     records       this array
+ *     Key                          recorded as   lookups and adds take
+ *     text, containers of char     text          strings of char or char8_t
+ *     bytes, other containers      bytes         any bytes, also of strings
+ *     an integer of any width      integers      all integers
+ *     an enumeration               integers      this enumeration
+ *     std::array of N bytes        records       this array
  *
- * A container has data() and size(), as std::vector has. Its elements are char or char8_t, or other
- * bytes: unsigned char, signed char or std::byte.
+ * A container has data() and size(), as std::string and std::vector have. Its elements are char or
+ * char8_t, or other bytes: unsigned char, signed char or std::byte.
  *
  * An integer of any width is 8 bytes, little-endian, two's complement: the same key has the same
  * bytes in every language. An unsigned integer from 2^63 on shares its key with a negative one.

@@ -424,25 +424,20 @@ class KeyKind {
       length = loadText(key);
     } else if (typeof key === "number" || typeof key === "bigint") {
       this.check(kind === 0 || kind === 3);
-      return loadInteger(key);
+      length = loadInteger(key);
     } else if (isBytes(key)) {
       this.check(kind === 3 ? key.length === 8 : kind !== 4 || key.length === this.size);
       length = loadBytes(key);
     } else throw new TypeError(NOT_A_KEY);
-    if (kind === 2) lower(length);
+    if (this.name === "lower") lower(length);
     return length;
   }
 }
 
-/** Keys without a description: no kind is compared (section 6). */
-const PLAIN = {
-  load(key) {
-    if (typeof key === "string") return loadText(key);
-    if (isBytes(key)) return loadBytes(key);
-    if (typeof key === "number" || typeof key === "bigint") return loadInteger(key);
-    throw new TypeError(NOT_A_KEY);
-  },
-};
+/** Accepts keys of every type. The kind "lower" still converts them, because the filter has no other keys. */
+class UncheckedKind extends KeyKind {
+  check() {}
+}
 
 // ---- CRC-32 ----
 
@@ -905,8 +900,7 @@ class Opened {
     const h = layers[0].header;
     this.layers = layers;
     this.size = size;
-    this.kind = new KeyKind(h.compat, h.keyKind);
-    this.loader = keys === "plain" ? PLAIN : this.kind;
+    this.kind = new (keys === "plain" ? UncheckedKind : KeyKind)(h.compat, h.keyKind);
     this.seedHigh = highOf(h.seed);
     this.seedLow = lowOf(h.seed);
     this.doubted = false; // all lookups are maybe
@@ -953,7 +947,7 @@ class Opened {
   }
 
   digest(key) {
-    return xxh3(this.loader.load(key), this.seedHigh, this.seedLow);
+    return xxh3(this.kind.load(key), this.seedHigh, this.seedLow);
   }
 
   /** The fields of the header in short; `header` and `record` of `layers` have all of them. */
@@ -1706,6 +1700,6 @@ export function foldPlan({ layout, n, m, k, slice, series }) {
 
 /** For build.js, which is a part of this package. Not for other callers: it may change. */
 export const internal = {
-  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf,
+  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, KeyKind, Layer, check, columnsOf, crc32, fold, high, highOf, lowOf,
   isBytes, keysOfOnes, mapKeys, multiply, popcount, reduce, ribbonMaybe, selfTest, top, xxh3,
 };

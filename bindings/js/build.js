@@ -4,7 +4,7 @@
 import { internal, open, size } from "./bloomfile.js";
 
 const {
-  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, PLAIN, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf,
+  BLOCKED, COUNTING, RIBBON, LAYOUTS, KINDS, MAGIC, PAGE, KeyKind, check, columnsOf, crc32, fold: mix, high, highOf, lowOf,
   isBytes, keysOfOnes, mapKeys, multiply, popcount, ribbonMaybe, selfTest, top, xxh3,
 } = internal;
 
@@ -227,7 +227,7 @@ export function build(keys, options = {}) {
   keys = mapKeys(keys, (key) => key);
   const kind = options.keyKind || kindOf(keys), number = KINDS.indexOf(kind);
   if (number < 0 || number === 4) throw new TypeError(`unknown kind of keys: ${kind}`);
-  const digests = digestsOf(keys, BigInt(seed), number ? new KeyKind(1, number) : PLAIN);
+  const digests = digestsOf(keys, BigInt(seed), new KeyKind(1, number));
   const capacity = options.capacity || Math.max(1, digests.length);
   const { m, k } = layout === "ribbon" ? { m: options.m, k: 0 } : size({ ...options, layout, n: capacity });
   if (!(m > 0)) throw new RangeError("the layout ribbon needs m");

@@ -207,6 +207,12 @@ class Using(Page):
             self.choose(GOLDEN / f"key-kind-{name}.bloom")
             self.assertRegex(self.look_up(["00ff"], form), "^No answer: .*BLOOMFILE_EKEYKIND")
 
+    def test_upper_case_is_found_in_a_filter_of_lower_case_keys_when_the_kind_is_ignored(self):
+        self.choose(GOLDEN / "key-kind-lower.bloom")
+        self.browser.click("#skip-kind")
+        self.assertIn("1 maybe", self.look_up(["KEY 1"], "text"))
+        self.assertIn("1 maybe", self.look_up([b"KEY 1".hex()], "hex"))
+
     def test_damage_of_the_whole_body_counts_when_the_kind_is_ignored(self):
         image = bytearray((GOLDEN / "key-kind-text.bloom").read_bytes())
         size = int.from_bytes(image[12:16], "little") // 4

@@ -33,6 +33,13 @@ test("a filter with an unknown kind of keys accepts only plain keys", () => {
   assert.equal(typeof golden("key-kind-newer-6", { keys: "plain" }).has(bytes(8)), "boolean");
 });
 
+test("plain keys of every type are found in a filter of lower-case keys", async () => {
+  const image = build(["Apple", "A".repeat(8)], { keyKind: "lower" });
+  const keys = ["Apple", "apple", new TextEncoder().encode("aPPLE"), 0x4141414141414141n];
+  assert.deepEqual(open(image, { keys: "plain" }).hasAll(keys), [true, true, true, true]);
+  assert.deepEqual(await (await openBlob(new Blob([image]), { keys: "plain" })).hasAll(keys), [true, true, true, true]);
+});
+
 test("integers are found by number and by bigint", () => {
   const filter = golden("key-kind-integers");
   for (const line of linesOf(`${GOLDEN}/keys/integers.keys`)) {

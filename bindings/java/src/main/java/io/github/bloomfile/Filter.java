@@ -208,7 +208,6 @@ public final class Filter implements Closeable {
 
     /** A mapped file, and its state when it was opened. */
     private static final class Mapped implements Closeable {
-        private final Mapping mapping;
         private final RandomAccessFile file;
         private final Path path;
         /** Null if the filter is part of the file: the other parts may change. */
@@ -223,11 +222,10 @@ public final class Filter implements Closeable {
         private final Tail tail;
         private final boolean tells;
 
-        Mapped(RandomAccessFile file, Mapping mapping, Path path, BasicFileAttributes attributes, long begin, long end,
-                boolean live) throws IOException {
-            this.mapping = mapping;
+        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long begin, long end, boolean live)
+                throws IOException {
             // shorter files are refused
-            tail = end - begin < Tail.LENGTH ? null : new Tail(file, mapping, end);
+            tail = end - begin < Tail.LENGTH ? null : new Tail(file, end);
             tells = !live && tail != null && tail.tells(); // sealing a live file changes its tail (R9)
             this.file = file;
             this.path = path;
@@ -307,7 +305,6 @@ public final class Filter implements Closeable {
 
         @Override
         public void close() throws IOException {
-            mapping.close();
             file.close();
         }
     }
@@ -403,27 +400,15 @@ public final class Filter implements Closeable {
         boolean heap = options.memory == Memory.HEAP;
         boolean whole = options.offset == 0 && options.length < 0;
         long size = sizeOf(options, file.length(), new Header.Source("open " + path, options.applications));
+        Live live = options.live == Live.Admit.NONE || heap || !whole ? null
+                : Live.of(file, path, isFit, options.live, options.applications);
+        Mapped mapped = heap ? null : new Mapped(file, path, whole && live == null ? attributes : null, options.offset,
+                options.offset + size, live != null);
+        Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, heap, live), size, options, mapped, live);
         if (heap) {
-            Filter f = new Filter(path.toString(), new FileBytes(file, null, options.offset, null), size, options, null, null);
             file.close();
-            return f;
         }
-        Mapping mapping = new Mapping();
-        try {
-            return openFile(file, mapping, path, size, options, whole ? attributes : null, isFit);
-        } catch (IOException | RuntimeException | Error e) {
-            mapping.close();
-            throw e;
-        }
-    }
-
-    private static Filter openFile(RandomAccessFile file, Mapping mapping, Path path, long size, Options options,
-            BasicFileAttributes whole, boolean isFit) throws IOException {
-        Live live = options.live == Live.Admit.NONE || whole == null ? null
-                : Live.of(file, mapping, path, isFit, options.live, options.applications);
-        Mapped mapped = new Mapped(file, mapping, path, live == null ? whole : null, options.offset, options.offset + size,
-                live != null);
-        return new Filter(path.toString(), new FileBytes(file, mapping, options.offset, live), size, options, mapped, live);
+        return f;
     }
 
     /** S: section 5. */
@@ -572,15 +557,14 @@ public final class Filter implements Closeable {
     private static final class FileBytes implements Bytes {
         private final RandomAccessFile file;
         private final long begin;
-        /** Null if the file is read into memory. */
-        private final Mapping mapping;
+        private final boolean inMemory;
         private final Live live;
 
-        FileBytes(RandomAccessFile file, Mapping mapping, long begin, Live live) {
+        FileBytes(RandomAccessFile file, long begin, boolean inMemory, Live live) {
             this.live = live;
             this.file = file;
             this.begin = begin;
-            this.mapping = mapping;
+            this.inMemory = inMemory;
         }
 
         @Override
@@ -599,12 +583,12 @@ public final class Filter implements Closeable {
             for (int i = 0; i < chunks.length; i++) {
                 long from = offset + ((long) i << Image.CHUNK_SHIFT);
                 int now = (int) Math.min(offset + length - from, 1L << Image.CHUNK_SHIFT);
-                if (mapping == null) {
+                if (inMemory) {
                     byte[] bytes = new byte[now];
                     read(from, bytes, now);
                     chunks[i] = ByteBuffer.wrap(bytes);
                 } else {
-                    chunks[i] = mapping.map(file.getChannel(), begin + from, now);
+                    chunks[i] = file.getChannel().map(FileChannel.MapMode.READ_ONLY, begin + from, now);
                 }
             }
             return chunks;
@@ -826,7 +810,7 @@ public final class Filter implements Closeable {
      * @param maybe where the answers go: false where a key is certainly not in the set
      * @return how many are true
      * @throws IllegalArgumentException if the arrays are not of equal length
-     * @throws IllegalStateException if the filter was closed
+     * @throws IllegalStateException if the filter was closed; the answers are true then
      */
     public int mayContainDigests(long[] digests, boolean[] maybe) {
         if (digests.length != maybe.length) {
@@ -845,35 +829,43 @@ public final class Filter implements Closeable {
      * @param maybeOff where they begin
      * @return how many are true
      * @throws IndexOutOfBoundsException if a range is not inside its array
-     * @throws IllegalStateException if the filter was closed
+     * @throws IllegalStateException if the filter was closed; the answers are true then
      */
     public int mayContainDigests(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
         Objects.checkFromIndexSize(off, length, digests.length);
         Objects.checkFromIndexSize(maybeOff, length, maybe.length);
-        // Checked before, so that faults are rare, and after, so that no answer from a lost page counts.
-        boolean all = doubtful && doubt() || mapped != null && mapped.isCut() && lose();
-        if (!all) {
-            try {
-                Arrays.fill(maybe, maybeOff, maybeOff + length, false);
-                for (Image layer : layers) {
-                    layer.mayContain(digests, off, length, maybe, maybeOff);
-                }
-                all = mapped != null && (hearOfFaults() == 0 || !mapped.wasThere()) && lose() || live != null && isPoisoned();
-            } catch (InternalError e) {
-                all = lose();
-            } finally {
-                Reference.reachabilityFence(this);
+        boolean all = true;
+        try {
+            all = isAll(digests, off, length, maybe, maybeOff);
+        } finally { // a batch that throws must not leave "no" for keys of the set
+            if (all) {
+                Arrays.fill(maybe, maybeOff, maybeOff + length, true);
             }
-        }
-        if (all) {
-            Arrays.fill(maybe, maybeOff, maybeOff + length, true);
-            return length;
         }
         int count = 0;
         for (int i = 0; i < length; i++) {
             count += maybe[maybeOff + i] ? 1 : 0;
         }
         return count;
+    }
+
+    /** Looks up a batch. Returns whether the answers do not count: all are maybe. */
+    private boolean isAll(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
+        // Checked before, so that faults are rare, and after, so that no answer from a lost page counts.
+        if (doubtful && doubt() || mapped != null && mapped.isCut() && lose()) {
+            return true;
+        }
+        try {
+            Arrays.fill(maybe, maybeOff, maybeOff + length, false);
+            for (Image layer : layers) {
+                layer.mayContain(digests, off, length, maybe, maybeOff);
+            }
+            return mapped != null && (hearOfFaults() == 0 || !mapped.wasThere()) && lose() || live != null && isPoisoned();
+        } catch (InternalError e) {
+            return lose();
+        } finally {
+            Reference.reachabilityFence(this);
+        }
     }
 
     /**
@@ -1115,7 +1107,8 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * Closes the file. From Java 22 on its mappings are released now, before when they are garbage. Closing twice does nothing.
+     * Closes the file. Never waits for lookups of other threads: the garbage collector releases the mappings later. Until
+     * then, a deleted file occupies disk space. Closing twice does nothing.
      *
      * @throws IOException if the file cannot be closed
      */

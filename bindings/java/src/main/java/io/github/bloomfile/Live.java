@@ -44,18 +44,18 @@ final class Live {
     private Header first;
     private Header last;
 
-    private Live(RandomAccessFile file, Mapping mapping, Path path, Admit admit, boolean applications) throws IOException {
+    private Live(RandomAccessFile file, Path path, Admit admit, boolean applications) throws IOException {
         this.file = file;
         this.path = path.toString();
         this.admit = admit;
         this.applications = applications;
         records = file.length() < Header.FILE ? null
-                : mapping.map(file.getChannel(), Header.FILE / 2, Header.FILE / 2).order(ByteOrder.LITTLE_ENDIAN);
+                : file.getChannel().map(FileChannel.MapMode.READ_ONLY, Header.FILE / 2, Header.FILE / 2).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     /** The live filter of a file, or null if it is sealed, or refused as other files are. */
-    static Live of(RandomAccessFile file, Mapping mapping, Path path, boolean isFit, Admit admit, boolean applications) throws IOException {
-        Live live = new Live(file, mapping, path, admit, applications);
+    static Live of(RandomAccessFile file, Path path, boolean isFit, Admit admit, boolean applications) throws IOException {
+        Live live = new Live(file, path, admit, applications);
         if (live.records == null) {
             return null;
         }

@@ -4,6 +4,7 @@ package io.github.bloomfile;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.util.Arrays;
 
 /**
@@ -26,12 +27,11 @@ final class Tail {
      * The last bytes before an offset.
      *
      * @param file where it is
-     * @param mapping its mappings
      * @param end the end of the mapped bytes; at least {@link #LENGTH}
      * @throws IOException if it cannot be read
      */
-    Tail(RandomAccessFile file, Mapping mapping, long end) throws IOException {
-        mapped = mapping.map(file.getChannel(), end - LENGTH, LENGTH);
+    Tail(RandomAccessFile file, long end) throws IOException {
+        mapped = file.getChannel().map(FileChannel.MapMode.READ_ONLY, end - LENGTH, LENGTH);
         file.seek(end - LENGTH);
         file.readFully(there);
         for (int i = 0; i < LENGTH; i++) {

@@ -327,26 +327,6 @@ public class FilterTest {
         }
     }
 
-    private static long mapped(Path path) throws IOException {
-        return Files.lines(Path.of("/proc/self/maps")).filter(line -> line.endsWith(path.toString())).count();
-    }
-
-    @Test
-    public void closeReleasesMappings() throws Exception {
-        assumeTrue("the mappings are released later", Runtime.version().feature() >= 22);
-        Path path = copy("mapped").toRealPath();
-        Filter f = Filter.open(path);
-        assertTrue(mapped(path) > 0);
-        f.close();
-        assertEquals(0, mapped(path));
-        assertThrows(IllegalStateException.class, () -> f.mayContainDigest(1));
-        try (Filter refused = Filter.open(path, Filter.Options.DEFAULT.hash(1 << 31, 1))) {
-            throw new AssertionError(refused);
-        } catch (BloomfileException e) {
-            assertEquals(0, mapped(path));
-        }
-    }
-
     /** What is cut from a page reads as zeros, without an error. */
     @Test
     public void truncationInsideAPageNeverAnswersNo() throws Exception {
@@ -582,39 +562,52 @@ public class FilterTest {
 
     /** What a lookup or a check in another thread meets is the end of the filter, not a change of the file. */
     @Test
-    public void closeDuringLookupsIsNotReportedAsChange() throws Exception {
+    public void closeDuringLookupsIsNoChangeOrInterruptAndLeavesNoNo() throws Exception {
         Path path = copy("closed");
         long[] digests = digests(64, 9);
-        for (int round = 0; round < 150; round++) {
+        boolean[] all = new boolean[digests.length];
+        Arrays.fill(all, true);
+        for (int round = 0; round < 400; round++) {
             Filter f = Filter.open(path);
-            boolean[] maybe = new boolean[digests.length];
+            boolean[] maybe = all.clone();
+            boolean[] interrupted = new boolean[1];
             int way = round % 4;
             ExecutorService one = Executors.newSingleThreadExecutor();
             Future<?> lookups = one.submit(() -> {
-                for (;;) {
-                    switch (way) {
-                        case 0:
-                            f.mayContainDigests(digests, maybe);
-                            break;
-                        case 1:
-                            f.verify();
-                            break;
-                        case 2:
-                            f.mayContainDigest(digests[0]);
-                            break;
-                        default:
-                            f.error();
-                            f.mayContain(new byte[] {1});
-                            break;
+                try {
+                    for (;;) {
+                        lookUp(f, way, digests, maybe);
                     }
+                } finally {
+                    interrupted[0] = Thread.currentThread().isInterrupted();
                 }
             });
             Thread.sleep(1);
             f.close();
             ExecutionException end = assertThrows(ExecutionException.class, lookups::get);
             assertEquals(IllegalStateException.class, end.getCause().getClass());
+            assertFalse("its next use of a channel would close it", interrupted[0]);
+            assertArrayEquals(all, maybe);
             assertNull(f.error());
             one.shutdown();
+        }
+    }
+
+    private static void lookUp(Filter f, int way, long[] digests, boolean[] maybe) throws IOException {
+        switch (way) {
+            case 0:
+                f.mayContainDigests(digests, maybe);
+                break;
+            case 1:
+                f.verify();
+                break;
+            case 2:
+                f.mayContainDigest(digests[0]);
+                break;
+            default:
+                f.error();
+                f.mayContain(new byte[] {1});
+                break;
         }
     }
 
@@ -718,6 +711,9 @@ public class FilterTest {
         assertThrows(IllegalStateException.class, () -> f.mayContainDigest(1));
         assertThrows(IllegalStateException.class, () -> f.mayContainDigests(new long[1]));
         assertThrows(IllegalStateException.class, f::verify);
+        boolean[] maybe = new boolean[4];
+        assertThrows(IllegalStateException.class, () -> f.mayContainDigests(new long[2], 0, 2, maybe, 1));
+        assertArrayEquals(new boolean[] {false, true, true, false}, maybe);
         assertNull(f.error());
     }
 

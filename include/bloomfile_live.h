@@ -290,18 +290,18 @@ BLOOMFILE_API int bloomfile_seal(bloomfile_filter *f,
  *             label and the tag, the last layer the watermark
  *
  * With BLOOMFILE_TO_REPLACE the copy replaces only the file that was at the path when the call
- * began and, if `f` was opened by that path, only the file that was opened. All functions that make
- * a filter from other filters do so: two processes that merge more keys into one file cannot drop
- * each other's keys. If another process has replaced, changed or removed the file since then, the
- * call returns BLOOMFILE_EREPLACED and leaves the current file in place. In the microseconds
- * between its last check and its rename, it excludes only processes that use this library on a
- * local file system, by flock() on the old file. If another program holds that lock, the call waits
- * for one second and then renames anyway. If the old file is live, the call also
- * locks its second byte, so that no writer joins or leaves. It returns EBUSY if it cannot get this
- * lock within one second.
+ * began and, if `f` was opened by that path, only the file that was opened. bloomfile_fold(),
+ * bloomfile_merge(), bloomfile_join(), bloomfile_project() and bloomfile_patch() do so too: two
+ * processes that merge more keys into one file cannot drop each other's keys. If another process
+ * has replaced, changed or removed the file since then, the call returns BLOOMFILE_EREPLACED and
+ * leaves the current file in place. In the microseconds between its last check and its rename, it
+ * excludes only processes that use this library on a local file system, by flock() on the old file.
+ * If another program holds that lock, the call waits for one second and then renames anyway. If the
+ * old file is live, the call also locks its second byte, so that no writer joins or leaves. It
+ * returns EBUSY if it cannot get this lock within one second.
  *
- * A filter that is open for writing cannot be copied over its own file: the copy begins with a
- * sync, which changes the file. The call returns BLOOMFILE_EREPLACED. Seal the filter in place, or
+ * A filter that is open for writing cannot be copied over its own file: keys added later would be
+ * lost. The call returns BLOOMFILE_EREPLACED, also in a child of fork. Seal the filter in place, or
  * close it first.
  *
  * Returns 0, an errno (also of msync and fdatasync), an error of the destination (bloomfile_io.h),

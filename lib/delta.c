@@ -70,6 +70,8 @@ int bloomfile_patch(struct bloomfile_destination *given, const bloomfile_filter 
         error = images_of(base, &from);
     if (error == 0)
         error = source_destination(&to, &base, 1);
+    if (error == 0) /* all layers of a sealed series are in one file */
+        error = source_check_path(&to, from.list[0], from.list[0]->path);
     if (error == 0)
         error = input_start(&in, patch);
     if (error != 0)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/bytes.h"
@@ -35,6 +36,8 @@
     (BLOOMFILE_EXPECT_TAG | BLOOMFILE_EXPECT_SEED | BLOOMFILE_EXPECT_SEALED |                      \
      BLOOMFILE_EXPECT_HASH | BLOOMFILE_EXPECT_KEYS)
 #define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_open_params, report)
+
+#define PATH_TRIES 100 /* while other processes replace a series */
 
 /* ---- parameters */
 
@@ -141,16 +144,32 @@ ONCE_A_FILE int bloomfile_layer_report(const bloomfile_filter *f,
 
 /* ---- opening */
 
-/* Opens the file, and if it is the first layer of a series, the other layers. */
+static bool leads_elsewhere(const char *path, const struct file_looks *then)
+{
+    struct stat now;
+    return stat(path, &now) != 0 || now.st_dev != then->device || now.st_ino != then->inode;
+}
+
+/* Opens the file, and if it is the first layer of a series, the other layers. If another process
+ * replaces the first layer of a live series during the call, opens the path again (L4, S11). */
 static int open_path(bloomfile_filter **out, const char *path, const struct opening *how)
 {
-    int rest, error = opening_by_path(out, path, how, &rest);
-    if (error == 0 && header_is_layer(&(*out)->header))
-        error = (*out)->live != NULL ? series_open_live(out, path, how)
-                                     : series_open_sealed(out, rest, 0, how);
-    if (rest >= 0)
-        close(rest);
-    return error;
+    const bool writing = (how->flags & BLOOMFILE_OPEN_WRITE) != 0;
+    for (int tries = 1;; tries++) {
+        int rest, error = opening_by_path(out, path, how, &rest);
+        const bool layer = error == 0 && header_is_layer(&(*out)->header);
+        const bool live = layer && (*out)->live != NULL;
+        const struct file_looks first = live ? (*out)->file : (struct file_looks){ 0 };
+        if (layer)
+            error = live ? series_open_live(out, path, how) : series_open_sealed(out, rest, 0, how);
+        if (rest >= 0)
+            close(rest);
+        const bool matters = live && (error != 0 || writing) && tries < PATH_TRIES;
+        if (!matters || !leads_elsewhere(path, &first))
+            return error;
+        bloomfile_close(*out);
+        *how->report = (struct report){ 0 };
+    }
 }
 
 static int open_descriptor(bloomfile_filter **out, const struct bloomfile_source *from,

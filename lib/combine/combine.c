@@ -262,14 +262,15 @@ static int find_target(const char *path, struct replace_only *found)
     return error;
 }
 
-/* Fails if the path of a source leads to the file to be replaced, but led to another file when the
- * source was opened. */
-static int check_path_of_source(const bloomfile_filter *f, const struct stat *old)
+int source_check_path(const struct destination *to, const bloomfile_filter *f, const char *path)
 {
+    const struct stat *old = &to->only.file;
     struct stat now;
-    if (f->path == NULL || is_file(old, f->file.device, f->file.inode))
+    if (path == NULL || !to->only.exists)
         return 0;
-    if (stat(f->path, &now) != 0)
+    if (is_file(old, f->file.device, f->file.inode))
+        return handle_is_writing(f) ? BLOOMFILE_EREPLACED : 0;
+    if (stat(path, &now) != 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     return is_file(old, now.st_dev, now.st_ino) ? BLOOMFILE_EREPLACED : 0;
 }
@@ -285,8 +286,8 @@ int source_destination(struct destination *to, const bloomfile_filter *const *so
         to->only = *publish_thread_only();
     if (!to->only.wanted)
         error = find_target(to->to.path, &to->only);
-    for (size_t i = 0; error == 0 && i < count && to->only.exists; i++)
-        error = check_path_of_source(sources[i], &to->only.file);
+    for (size_t i = 0; error == 0 && i < count; i++)
+        error = source_check_path(to, sources[i], sources[i]->path);
     return error;
 }
 

@@ -42,10 +42,16 @@ struct source {
 
 /* Records the only file that the result may replace: the file of bloomfile_replace_only() if a
  * source has one, or that of bloomfile_thread_replaces_only(), or else the file at the destination
- * now, if any. Returns BLOOMFILE_EREPLACED if the path of a source leads to that file but the
- * source has an older file open: the result would lack the keys of the new file. */
+ * now, if any. Then calls source_check_path() for each source. The handle of a series has no path,
+ * so its caller checks the layers. */
 int source_destination(struct destination *to, const bloomfile_filter *const *sources,
                        size_t count);
+
+/* Returns BLOOMFILE_EREPLACED if the path of a source leads to the file that the result may
+ * replace, but the source has an older file open: the result would lack the keys of the new file.
+ * Also if the source is open for writing and that file is its own: keys added later would be lost.
+ * path: NULL for a source without a path. */
+int source_check_path(const struct destination *to, const bloomfile_filter *f, const char *path);
 
 /* Makes the header of a file with the same keys and size: the static part, and state, n and flags
  * of the record. If the record cannot be read, returns an error, and uses the record from the

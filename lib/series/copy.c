@@ -63,14 +63,31 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size, struct blo
     return error;
 }
 
-static int copy_to_destination(const struct layers *l, const struct destination *to, uint64_t size,
+/* The layer in slot 0 has the path that the series was opened by. It may be a newer generation,
+ * which was opened by the path without links. */
+static int check_paths_of_layers(const struct destination *to, const struct series *s,
+                                 const struct layers *l)
+{
+    int error = 0;
+    for (size_t i = 0; i < l->count && error == 0; i++) {
+        const bloomfile_filter *layer = l->list[i];
+        const bool given = s->given != NULL && files_slot(s, layer->header.layer) == 0;
+        error = source_check_path(to, layer, given ? s->given : layer->path);
+    }
+    return error;
+}
+
+static int copy_to_destination(const struct series *s, const struct layers *l,
+                               const struct destination *to, uint64_t size,
                                const struct bloomfile_metadata *m)
 {
     struct publication *p;
     int fd, error = new_image_publication(&p, to, size, false, &fd);
     if (error != 0)
         return error;
-    error = copy_layers(l, fd, size, *m);
+    error = check_paths_of_layers(to, s, l);
+    if (error == 0)
+        error = copy_layers(l, fd, size, *m);
     if (error == 0)
         return publish_finish(p);
     publish_abandon(p);
@@ -89,7 +106,7 @@ int series_copy(const bloomfile_filter *f, struct destination to,
         return error;
     for (size_t i = 0; i < l->count; i++)
         size += stride(l, i);
-    error = copy_to_destination(l, &to, size, m);
+    error = copy_to_destination(f->series, l, &to, size, m);
     layers_leave(f, l);
     return error;
 }

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/header.h"
 #include "interleave.h"
 #include "os/host.h"
 
@@ -23,11 +24,12 @@ enum {
     OLD_KEYS = 3000, /* of the original file at the path */
     NEW_KEYS = 50,   /* of its replacement */
     SLICES_KEYS = 4000,
+    SERIES_KEYS = 20, /* of the first layer */
 };
 
 static const char target[] = "target";
-static bloomfile_filter *source, *more, *slices[2], *counting;
-static int patch;
+static bloomfile_filter *source, *more, *slices[2], *counting, *series;
+static int patch, patch_of_series = -1;
 static bool local;
 
 static void make(const char *path, struct bloomfile_params params, uint64_t keys)
@@ -74,6 +76,51 @@ static void make_patch(void)
     assert_true(patch >= 0);
 }
 
+static void make_live_series(const char *path, uint64_t keys)
+{
+    bloomfile_filter *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = SERIES_KEYS;
+    params.series = BLOOMFILE_SERIES_GROW;
+    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_TO_REPLACE), 0);
+    add_digests_of(f, 0, keys);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+}
+
+static void make_one_layer(void)
+{
+    bloomfile_close(series);
+    make_live_series(target, SERIES_KEYS);
+    series = opened(target, 0);
+}
+
+static void seal_layers(const char *path, bloomfile_filter **sealed)
+{
+    bloomfile_filter *f = opened("layers", BLOOMFILE_OPEN_WRITE);
+    assert_int_equal(bloomfile_layers(f), 2);
+    assert_error(bloomfile_copy_sealed(TO_PATH(path, BLOOMFILE_TO_REPLACE), f, NULL), 0);
+    add_digests_of(f, ABSENT, ABSENT + 1);
+    bloomfile_close(f);
+    *sealed = opened(path, 0);
+}
+
+/* A sealed series, and its patch that adds a key. */
+static void make_sealed_layers(void)
+{
+    bloomfile_filter *result;
+    bloomfile_close(series);
+    make_live_series("layers", 2 * SERIES_KEYS);
+    seal_layers(target, &series);
+    seal_layers("result", &result);
+    assert_error(bloomfile_delta(TO_PATH("patch", BLOOMFILE_TO_REPLACE), series, result, 1), 0);
+    bloomfile_close(result);
+    close(patch_of_series);
+    patch_of_series = open("patch", O_RDONLY | O_CLOEXEC);
+    assert_true(patch_of_series >= 0);
+    assert_error(bloomfile_unlink("layers"), 0);
+}
+
 static int prepare(void **state)
 {
     if (enter_temp_dir(state) != 0)
@@ -95,8 +142,11 @@ static int clean_up(void **state)
     bloomfile_close(counting);
     bloomfile_close(slices[0]);
     bloomfile_close(slices[1]);
-    source = more = counting = slices[0] = slices[1] = NULL;
+    bloomfile_close(series);
+    source = more = counting = slices[0] = slices[1] = series = NULL;
     close(patch);
+    close(patch_of_series);
+    patch_of_series = -1;
     return leave_temp_dir(state);
 }
 
@@ -143,6 +193,18 @@ static void make_counting(void)
     counting = opened(target, 0);
 }
 
+static int copy_series(void)
+{
+    return bloomfile_copy_sealed(TO_PATH(target, BLOOMFILE_TO_REPLACE), series, NULL);
+}
+
+static int apply_to_series(void)
+{
+    assert_int_equal(lseek(patch_of_series, 0, SEEK_SET), 0);
+    return bloomfile_patch(TO_PATH(target, BLOOMFILE_TO_REPLACE), series, FROM_FD(patch_of_series),
+                           1);
+}
+
 static void nothing(void)
 {
 }
@@ -150,8 +212,15 @@ static void nothing(void)
 static const struct {
     int (*run)(void);
     void (*prepare)(void); /* puts its source at the path */
-} ways[] = { { unite, nothing }, { fold, nothing },     { copy, nothing },
-             { apply, nothing }, { join, make_slices }, { project, make_counting } };
+} ways[] = { { unite, nothing },
+             { fold, nothing },
+             { copy, nothing },
+             { apply, nothing },
+             { join, make_slices },
+             { project, make_counting },
+             { copy_series, make_one_layer },
+             { copy_series, make_sealed_layers },
+             { apply_to_series, make_sealed_layers } };
 
 /* ---- actions of other processes */
 
@@ -251,6 +320,45 @@ ALONE(a_destination_that_appears_is_kept)
     }
     assert_error(unite_into_new(), 0);
     assert_error(unite_into_new(), 0);
+}
+
+/* ---- sources that are open for writing */
+
+static void create_live(const char *path)
+{
+    bloomfile_filter *f;
+    assert_error(bloomfile_create(&f, path, &shape, BLOOMFILE_TO_REPLACE), 0);
+    bloomfile_close(f);
+}
+
+static int copy_over_target(const bloomfile_filter *f, bool in_child)
+{
+    if (!in_child)
+        return bloomfile_copy_sealed(TO_PATH(target, BLOOMFILE_TO_REPLACE), f, NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(copy_over_target(f, false) == BLOOMFILE_EREPLACED ? 0 : 1);
+    assert_child_succeeds(child);
+    return BLOOMFILE_EREPLACED;
+}
+
+/* Keys added after the copy would be lost. */
+ALONE(filter_open_for_writing_is_not_copied_over_its_own_file)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        const bool layer = (i & 1) != 0, unclean = (i & 2) != 0, in_child = (i & 4) != 0;
+        if (layer)
+            make_live_series(target, 0);
+        else
+            create_live(target);
+        if (unclean)
+            set_in_record(target, slot_in_force(target), RECORD_AT_boot_id, 8, 1);
+        bloomfile_filter *f = opened(target, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+        assert_error(copy_over_target(f, in_child), BLOOMFILE_EREPLACED);
+        add_digests_of(f, 0, 1);
+        assert_error(bloomfile_finish(f), 0);
+        bloomfile_close(f);
+    }
 }
 
 /* ---- bloomfile_replace_only() */
@@ -397,13 +505,6 @@ static void restrict_thread(const char *path, struct faults faults)
 static void restrict_thread_to(const char *path)
 {
     restrict_thread(path, from_then_on(ON_open64, 1, ENOENT)); /* without /proc */
-}
-
-static void create_live(const char *path)
-{
-    bloomfile_filter *f;
-    assert_error(bloomfile_create(&f, path, &shape, BLOOMFILE_TO_REPLACE), 0);
-    bloomfile_close(f);
 }
 
 ALONE(restricted_replacement_waits_for_writers_of_a_live_file)

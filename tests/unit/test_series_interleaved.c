@@ -77,6 +77,13 @@ static void end(void)
     assert_int_equal(entries_in_dir(), 0);
 }
 
+static void finish_and_close(bloomfile_filter **f)
+{
+    assert_error(bloomfile_finish(*f), 0);
+    bloomfile_close(*f);
+    *f = NULL;
+}
+
 /* Makes a layer: sets the clock to the end of the newest generation, or fills a growing series. */
 static void make_one(void)
 {
@@ -468,6 +475,34 @@ TEST_IN_DIR(growing_series_is_not_stale_if_its_next_layer_is_poisoned)
     end();
 }
 
+/* ---- copying */
+
+/* Its first layer is a newer generation than that of the opening. */
+TEST_IN_DIR(copy_does_not_replace_another_file_at_the_path_of_its_series)
+{
+    for (unsigned by_link = 0; by_link < 2; by_link++) {
+        const char *path = by_link ? "link" : "series";
+        begin(2, 0);
+        bloomfile_close(reader);
+        make_symlink("series", "link");
+        reader = opened(path, 0);
+        make_two();
+        assert_error(bloomfile_check(reader), 0);
+        make_live("kept", BLOOMFILE_LAYOUT_BLOCKED);
+        if (by_link) {
+            assert_int_equal(unlink("link"), 0);
+            make_symlink("kept", "link");
+        } else {
+            assert_int_equal(rename("kept", "series"), 0);
+        }
+        assert_error(bloomfile_copy_sealed(TO_PATH(path, BLOOMFILE_TO_REPLACE), reader, NULL),
+                     BLOOMFILE_EREPLACED);
+        assert_int_equal(unlink("link"), 0);
+        assert_error(bloomfile_copy_sealed(TO_PATH("kept", BLOOMFILE_TO_REPLACE), reader, NULL), 0);
+        end();
+    }
+}
+
 /* ---- making a layer */
 
 static int fill(void)
@@ -559,11 +594,68 @@ static void take_first_away(void)
     assert_int_equal(unlink("series"), 0);
 }
 
-TEST_IN_DIR(open_for_writing_returns_EBUSY_if_series_is_removed)
+TEST_IN_DIR(open_for_writing_returns_ENOENT_if_series_is_removed)
 {
     begin(BLOOMFILE_SERIES_GROW, 0);
-    assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
+    assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), ENOENT);
     end();
+}
+
+static int open_as_writer(void)
+{
+    return bloomfile_open(&writer, "series", BLOOMFILE_OPEN_WRITE);
+}
+
+/* Refused once the writer has joined. */
+static void create_in_its_place(void)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.series = BLOOMFILE_SERIES_GROW;
+    const int error = bloomfile_create(&other, "series", &params, BLOOMFILE_TO_REPLACE);
+    if (error == 0)
+        finish_and_close(&other);
+    else
+        assert_error(error, EBUSY);
+}
+
+static void rename_over_first(void)
+{
+    make_live("kept", BLOOMFILE_LAYOUT_BLOCKED);
+    assert_int_equal(rename("kept", "series"), 0);
+}
+
+/* A series of that many layers is replaced before that call of stat(). Returns the number of
+ * calls. */
+static unsigned open_while_replaced(size_t layers, unsigned nth, void (*replace)(void))
+{
+    begin(BLOOMFILE_SERIES_GROW, 0);
+    while (bloomfile_layers(other) < layers)
+        make_one();
+    finish_and_close(&other);
+    finish_and_close(&writer);
+    const int error = with_others(open_as_writer, ON_stat64, nth, replace);
+    const unsigned calls = fault_calls(ON_stat64);
+    assert_error(error, 0);
+    assert_error(bloomfile_finish(writer), 0); /* it has the file that has the name */
+    end();
+    return calls;
+}
+
+static void do_nothing(void)
+{
+}
+
+/* L4, S11. */
+TEST_IN_DIR(series_that_is_replaced_while_it_is_opened_is_opened_again)
+{
+    static void (*const acts[])(void) = { create_in_its_place, rename_over_first };
+    for (size_t layers = 1; layers <= 2; layers++) {
+        const unsigned calls = open_while_replaced(layers, 1, do_nothing);
+        for (unsigned nth = 1; nth <= calls; nth++)
+            for (size_t i = 0; i < ROWS(acts); i++)
+                open_while_replaced(layers, nth, acts[i]);
+    }
 }
 
 static void damage_first(void)

@@ -85,9 +85,9 @@ struct bloomfile_destination {
  *   flags  BLOOMFILE_TO_REPLACE, or 0: an existing path is EEXIST.
  *
  * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), but not a mount point
- * (EBUSY) and not the first of several files of a live series (BLOOMFILE_ESERIES;
- * bloomfile_unlink() removes them all). The new file gets the permissions and the access control
- * list of the old file, and its owner and group where allowed; no user gains a right.
+ * (EBUSY) and not the first of several files of a live series (BLOOMFILE_ESERIES, also if PATH is
+ * unreadable and PATH.1 exists; bloomfile_unlink() removes all). The new file gets the mode and the
+ * access control list of the old file, its owner and group where allowed; no user gains a right.
  *
  * A failure leaves nothing behind and the old file untouched. If only the last step fails (the
  * fsync of the directory), the new file is in place anyway. Other errors are an errno of open,

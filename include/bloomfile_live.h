@@ -153,16 +153,17 @@ extern "C" {
  *           BLOOMFILE_OPEN_ONE_THREAD; or 0.
  *
  * Returns 0, an errno, an error of bloomfile_to_path(), BLOOMFILE_ESTRUCTSIZE (params), _EFLAGS,
- * _EISRIBBON (the layout), _ETOOBIG, or one of
+ * _EISRIBBON (the layout), _ETOOBIG, _EREPLACED (a series to be replaced kept changing), or one of
  *   BLOOMFILE_EVALUE        a member is invalid; capacity and bits are both missing; a series in
  *                           the counting layout. bloomfile_invalid() names the member
  *   BLOOMFILE_EFULL         the given bits would be over capacity with fewer than `capacity` keys,
  *                           and BLOOMFILE_OPEN_OVER_CAPACITY is not given
  *   BLOOMFILE_EUNREACHABLE  no size reaches the rate
- *   BLOOMFILE_ESERIES       a file has the name of a later layer, or a single filter would replace
- *                           a series of several layers
+ *   BLOOMFILE_ESERIES       a foreign file has the name of a later layer, or a single filter would
+ *                           replace a series of several layers
  *   BLOOMFILE_EFILESYSTEM, BLOOMFILE_ENOBOOT  see File systems, above
  *   EBUSY                   the series to be replaced has writers
+ *   EACCES                  a series would replace a read-only series, or an unreadable file
  *   ENOSPC                  the disk cannot hold the whole filter */
 BLOOMFILE_API int bloomfile_create(bloomfile_filter **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
@@ -362,8 +363,9 @@ BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, u
  * `path` or a layer is a symbolic link, both the link and its file are removed. All files are
  * examined before any is removed; the newest layer is removed first. If an error or a crash
  * interrupts the removal, opening the remaining files fails (BLOOMFILE_EMISSINGLAYER), and another
- * call removes them. Handles that are open for reading stay usable. A file that is not a valid
- * filter is not removed; the call returns the error that opening it would return.
+ * call removes them. Handles that are open for reading stay usable. A file that is not a filter, or
+ * whose header is damaged, is not removed; the call returns the error that opening it would return.
+ * A filter that is poisoned or unclean, or whose commit records or body are damaged, is removed.
  *   path  of a filter, or of the first file of a series.
  *
  * Returns 0, an errno, BLOOMFILE_EVALUE if the path is NULL, or one of
@@ -372,7 +374,7 @@ BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, u
  *   EMLINK               a layer is a mount point
  *   BLOOMFILE_ESERIES    a file with the name of a layer is not a layer of this series, or `path`
  *                        is not the first layer; nothing was removed
- *   BLOOMFILE_EREPLACED  a file was replaced during the call */
+ *   BLOOMFILE_EREPLACED  a file was replaced during the call, or layers kept being made */
 BLOOMFILE_API int bloomfile_unlink(const char *path);
 
 #ifdef __cplusplus

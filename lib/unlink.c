@@ -23,7 +23,7 @@ int bloomfile_unlink(const char *path)
     if (path == NULL)
         return invalid(BLOOMFILE_EVALUE, "path");
     int error = removal_find(&r, path);
-    if (error == 0)
+    if (error == 0 && !r.series)
         error = removal_lock(&r);
     if (error == 0)
         error = removal_of_others(&r);

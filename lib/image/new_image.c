@@ -210,16 +210,17 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* A file that cannot be read or is not a filter is not the first file of a series. */
+/* A file that is not a filter is not the first file of a series. A file that may not be read could
+ * be, if there is a NAME.1. */
 int replaced_check(const char *path, unsigned flags)
 {
     struct header h = { 0 };
     if ((flags & BLOOMFILE_TO_REPLACE) == 0)
         return 0;
     int error = read_replaced(path, &h);
-    if (error != 0)
-        return error < 0 || error == ENOENT || error == EACCES ? 0 : error;
-    if (!is_first_of_series(&h))
+    if (error != 0 && error != EACCES)
+        return error < 0 || error == ENOENT ? 0 : error;
+    if (error == 0 && !is_first_of_series(&h))
         return 0;
     char *real = path_without_links(path);
     error = check_others(real != NULL ? real : path, h.generations != 0 ? h.generations : 2);

@@ -146,14 +146,17 @@ static int remove_others(const void *old)
 }
 
 /* Replaces an existing series of that name: removes all its layers but the first, which the new
- * file replaces. */
+ * file replaces. A file that cannot be read may be a series with writers, and is not replaced. */
 static int replace(bloomfile_filter **first, const char *path, struct header *h, unsigned flags)
 {
     struct removal old;
     int error = removal_find(&old, path);
-    if (error != 0)
-        removal_end(&old); /* the existing files are not a whole series */
-    error = old.series ? removal_lock(&old) : 0;
+    if (old.series && error < 0 && error != BLOOMFILE_EREPLACED)
+        error = BLOOMFILE_ESERIES; /* a file that is not a layer has the name of one */
+    if (!old.series && (error < 0 || error == ENOENT)) {
+        removal_end(&old);
+        error = 0;
+    }
     if (error == 0)
         error = check_names(path, h, &old);
     if (error == 0)

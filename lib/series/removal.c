@@ -14,9 +14,15 @@
 #include "os/path.h"
 #include "series/files.h"
 
-/* A sealed filter need not be writable: it has no writers to lock out. */
+#define REMOVAL_TRIES 100 /* searches, while other processes make layers */
+
+/* A sealed filter need not be writable: it has no writers to lock out. Opens no devices. */
 static int open_layer_file(struct removal_file *file, struct header *h)
 {
+    if (stat(file->path, &file->status) != 0)
+        return errno;
+    if (!S_ISREG(file->status.st_mode) && !S_ISDIR(file->status.st_mode))
+        return BLOOMFILE_ENOTREGULAR;
     int error = file_open(file->path, true, &file->fd);
     const int refused = error;
     if (error == EACCES || error == EROFS)
@@ -25,7 +31,13 @@ static int open_layer_file(struct removal_file *file, struct header *h)
         error = file_stat(file->fd, &file->status);
     if (error == 0)
         error = replaced_read_header(file->fd, (uint64_t)file->status.st_size, h);
-    return error == 0 && h->record.state != BLOOMFILE_STATE_SEALED ? refused : error;
+    file->lock_error = h->record.state != BLOOMFILE_STATE_SEALED ? refused : 0;
+    return error;
+}
+
+static bool removal_is_free(int error)
+{
+    return error == ENOENT || error == ENAMETOOLONG;
 }
 
 /* Adds the file at the path. Takes ownership of `path`. */
@@ -42,18 +54,22 @@ static int find_file(struct removal *r, char *path, struct header *h)
     r->files[r->count] = (struct removal_file){ .path = path, .fd = -1 };
     int error = open_layer_file(&r->files[r->count], h);
     r->files[r->count].layer = h->layer;
-    if (error != ENOENT)
+    if (!removal_is_free(error))
         r->count++;
     else
         free(path);
     return error;
 }
 
+static uint64_t slots_of(const struct series *s)
+{
+    return s->generations != 0 ? s->generations : HEADER_MOST_LAYERS;
+}
+
 static int find_layers(struct removal *r, const struct series *s, const struct header *first)
 {
-    const uint64_t end = s->generations != 0 ? s->generations : HEADER_MOST_LAYERS;
     int error = files_check_mount(s, 0);
-    for (uint64_t slot = 1; slot < end && error == 0; slot++) {
+    for (uint64_t slot = 1; slot < slots_of(s) && error == 0; slot++) {
         struct header h = { 0 };
         error = find_file(r, files_path(s, slot), &h);
         if (error == 0)
@@ -61,8 +77,10 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;
-        if (error == ENOENT) /* a dangling link occupies this name; later names may still exist */
-            error = r->count == slot ? files_check_free(s->path, slot) : 0;
+        if (error == ENOENT && r->count == slot) /* a dangling link may occupy the next name */
+            error = files_check_free(s->path, slot);
+        if (removal_is_free(error)) /* later names may still exist */
+            error = 0;
     }
     return error;
 }
@@ -83,7 +101,63 @@ static void order_files(struct removal *r)
     qsort(r->files, r->count - 1, sizeof first, by_age);
 }
 
-int removal_find(struct removal *r, const char *path)
+static const struct removal_file *file_of_slot(const struct removal *r, uint64_t slot)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->files[i].slot == slot)
+            return &r->files[i];
+    return NULL;
+}
+
+bool removal_has(const struct removal *r, uint64_t slot)
+{
+    return file_of_slot(r, slot) != NULL;
+}
+
+int removal_lock(const struct removal *r)
+{
+    int error = 0;
+    for (size_t i = 0; i < r->count && error == 0; i++) {
+        error = r->files[i].lock_error;
+        if (error == 0 && file_is_writable(r->files[i].fd))
+            error = lock_try(r->files[i].fd, LOCK_WRITERS, true);
+    }
+    return error;
+}
+
+static int check_named(const struct removal_file *file)
+{
+    struct stat now;
+    if (stat(file->path, &now) != 0)
+        return errno;
+    const bool same = now.st_dev == file->status.st_dev && now.st_ino == file->status.st_ino;
+    return same ? 0 : BLOOMFILE_EREPLACED;
+}
+
+static int check_slot(const struct removal *r, const struct series *s, uint64_t slot)
+{
+    const struct removal_file *known = file_of_slot(r, slot);
+    if (known != NULL)
+        return check_named(known);
+    char *path = files_path(s, slot);
+    if (path == NULL)
+        return ENOMEM;
+    const int error = access(path, F_OK) == 0 ? BLOOMFILE_EREPLACED : errno;
+    free(path);
+    return removal_is_free(error) ? 0 : error;
+}
+
+/* Locks the files of a series. Returns BLOOMFILE_EREPLACED if they are no longer all its files: a
+ * writer may have made a layer before the lock on the layer before it was taken (S15). */
+static int lock_series(const struct removal *r, const struct series *s)
+{
+    int error = removal_lock(r);
+    for (uint64_t slot = 0; slot < slots_of(s) && error == 0; slot++)
+        error = check_slot(r, s, slot);
+    return error == ENOENT ? BLOOMFILE_EREPLACED : error;
+}
+
+static int find_and_lock(struct removal *r, const char *path)
 {
     struct header h = { 0 };
     char *real = path_without_links(path);
@@ -96,25 +170,19 @@ int removal_find(struct removal *r, const char *path)
         return BLOOMFILE_ESERIES;
     r->series = true;
     error = find_layers(r, &s, &h);
-    if (error == 0)
-        order_files(r);
-    return error;
+    if (error != 0)
+        return error;
+    order_files(r);
+    return lock_series(r, &s);
 }
 
-bool removal_has(const struct removal *r, uint64_t slot)
+int removal_find(struct removal *r, const char *path)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->files[i].slot == slot)
-            return true;
-    return false;
-}
-
-int removal_lock(const struct removal *r)
-{
-    int error = 0;
-    for (size_t i = 0; i < r->count && error == 0; i++)
-        if (file_is_writable(r->files[i].fd))
-            error = lock_try(r->files[i].fd, LOCK_WRITERS, true);
+    int error = find_and_lock(r, path);
+    for (int tries = 1; tries < REMOVAL_TRIES && error == BLOOMFILE_EREPLACED; tries++) {
+        removal_end(r);
+        error = find_and_lock(r, path);
+    }
     return error;
 }
 
@@ -134,15 +202,6 @@ static int remove_name(const char *path)
         error = unlink(target) == 0 ? 0 : errno;
     free(target);
     return error;
-}
-
-static int check_named(const struct removal_file *file)
-{
-    struct stat now;
-    if (stat(file->path, &now) != 0)
-        return errno;
-    const bool same = now.st_dev == file->status.st_dev && now.st_ino == file->status.st_ino;
-    return same ? 0 : BLOOMFILE_EREPLACED;
 }
 
 static int remove_file(const struct removal_file *file)

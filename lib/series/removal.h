@@ -14,6 +14,7 @@ struct removal {
     struct removal_file {
         char *path;
         int fd;
+        int lock_error; /* of a live file that may not be opened for writing; or 0 */
         uint64_t layer, slot;
         struct stat status;
     } * files;
@@ -21,16 +22,20 @@ struct removal {
     bool series; /* a live series, perhaps of one layer */
 };
 
-/* Finds and opens the files, without changing anything. Returns 0; BLOOMFILE_ESERIES if a file has
- * the name of a layer but is not that layer, or if `path` is not the first file; EMLINK if a file
- * is a mount point; the error with which a header is refused; or an errno. Call removal_end() even
- * after an error. */
+/* Finds and opens the files, and locks those of a live series, so that no process makes another
+ * layer. Changes nothing. Returns 0; BLOOMFILE_ESERIES if a file has the name of a layer but is not
+ * that layer, or if `path` is not the first file; EMLINK if a file is a mount point; the error with
+ * which a header is refused; an error of removal_lock(); BLOOMFILE_EREPLACED if other processes
+ * keep changing the files; or an errno. After an error, `series` is still set if the first file is
+ * that of a live series. Call removal_end() even after an error. */
 int removal_find(struct removal *r, const char *path);
 
 /* Returns whether a file has this slot. */
 bool removal_has(const struct removal *r, uint64_t slot);
 
-/* Returns EBUSY if another handle, in any process, has a file open for writing. */
+/* Locks writers out of a single filter; removal_find() has locked a series. Returns EBUSY if
+ * another handle, in any process, has a file open for writing; EACCES or EROFS if a live file may
+ * not be opened for writing. */
 int removal_lock(const struct removal *r);
 
 /* removal_of_others() removes all files but the last of the list, removal_of_first() the last.

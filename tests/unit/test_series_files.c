@@ -7,17 +7,21 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
+#include "interleave.h"
 
 enum {
     FIRST = 24, /* capacity of the first layer */
@@ -741,6 +745,122 @@ TEST_IN_DIR(a_new_series_replaces_one_of_several_layers)
         finish(other);
         assert_int_equal(entries_in_dir(), 1);
         assert_error(bloomfile_unlink("series"), 0);
+    }
+}
+
+static int create_again(void)
+{
+    bloomfile_filter *f;
+    const struct bloomfile_params grow = params_of(BLOOMFILE_SERIES_GROW);
+    const int error = bloomfile_create(&f, "series", &grow, BLOOMFILE_TO_REPLACE);
+    bloomfile_close(f);
+    return error;
+}
+
+/* S15. */
+TEST_IN_DIR(series_with_a_foreign_later_file_is_not_replaced)
+{
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        bloomfile_filter *f = make_removed(i), *reader;
+        const char *const foreign = removed[i].series == 3 ? "series.2" : "series.5";
+        if (access(foreign, F_OK) == 0) {
+            finish(f);
+            assert_error(bloomfile_unlink("series"), 0);
+            continue;
+        }
+        const size_t files = entries_in_dir() + 1;
+        for (unsigned open = 2; open-- > 0;) {
+            write_file(foreign, "", 0);
+            assert_error(create_again(), BLOOMFILE_ESERIES);
+            assert_int_equal(entries_in_dir(), files);
+            assert_int_equal(unlink(foreign), 0);
+            if (open)
+                finish(f);
+        }
+        assert_error(open_any(&reader, "series", 0), 0);
+        assert_true(bloomfile_contains_digest(reader, number(0, 0)));
+        bloomfile_close(reader);
+        assert_error(bloomfile_unlink("series"), 0);
+    }
+}
+
+/* Its writers could not be detected. */
+TEST_IN_DIR(series_that_may_not_be_written_or_read_is_not_replaced)
+{
+    const struct faults no_right[] = { { .read_only = true }, from_then_on(ON_open64, 1, EACCES) };
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        bloomfile_filter *f = make_removed(i);
+        const size_t layers = bloomfile_layers(f);
+        for (size_t j = 0; j < ROWS(no_right); j++) {
+            faults_begin(&no_right[j]);
+            const int created = create_again(), removal = bloomfile_unlink("series");
+            faults_end();
+            assert_error(created, EACCES);
+            assert_error(removal, EACCES);
+            assert_int_equal(entries_in_dir(), layers);
+        }
+        finish(f);
+        assert_error(bloomfile_unlink("series"), 0);
+    }
+}
+
+TEST_IN_DIR(single_filter_replaces_an_unreadable_file_that_is_not_a_series_of_several_files)
+{
+    struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
+    one.capacity = 10;
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        bloomfile_filter *f = make_removed(i), *other;
+        const struct faults unreadable = once(ON_open64, 1, EACCES);
+        const size_t layers = bloomfile_layers(f);
+        finish(f);
+        faults_begin(&unreadable);
+        const int error = bloomfile_create(&other, "series", &one, BLOOMFILE_TO_REPLACE);
+        faults_end();
+        assert_error(error, layers > 1 ? BLOOMFILE_ESERIES : 0);
+        if (error == 0)
+            finish(other);
+        assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(entries_in_dir(), 0);
+    }
+}
+
+TEST_IN_DIR(new_series_replaces_no_socket)
+{
+    const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "series" };
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&name, sizeof name), 0);
+    assert_error(create_again(), BLOOMFILE_ENOTREGULAR);
+    close(fd);
+}
+
+/* No file can have the names of its last slots. */
+TEST_IN_DIR(unlink_removes_a_series_with_a_long_name)
+{
+    static const unsigned sizes[] = { NAME_MAX - 2, NAME_MAX - 3 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        char name[NAME_MAX + 1] = { 0 };
+        memset(name, 'n', sizes[i]);
+        finish(create(name, BLOOMFILE_SERIES_GROW, 3));
+        assert_error(bloomfile_unlink(name), 0);
+        assert_int_equal(entries_in_dir(), 0);
+    }
+}
+
+/* They cannot be opened. */
+TEST_IN_DIR(unlink_removes_poisoned_filters_and_filters_with_damaged_records)
+{
+    static void (*const acts[])(const char *path) = { poison_records, damage_records };
+    static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
+    for (size_t i = 0; i < ROWS(acts); i++) {
+        make_live("live", BLOOMFILE_LAYOUT_BLOCKED);
+        finish(make_removed(1));
+        acts[i]("live");
+        acts[i]("series.1");
+        assert_error(open_error("live", 0), errors[i]);
+        assert_error(open_error("series", 0), errors[i]);
+        assert_error(bloomfile_unlink("live"), 0);
+        assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(entries_in_dir(), 0);
     }
 }
 

@@ -890,6 +890,99 @@ TEST_IN_DIR(generation_begun_by_a_wrong_clock_still_ends)
     end();
 }
 
+/* ---- removal (S15) */
+
+static int writer_error; /* of another writer that makes layers, and leaves */
+
+static void make_layers_and_leave(void)
+{
+    writer_error = bloomfile_open(&other, "series", BLOOMFILE_OPEN_WRITE);
+    if (writer_error != 0)
+        return;
+    const uint64_t due = info_of(other).layer + 2;
+    seconds_gone += 2 * (long)PERIOD;
+    while (writer_error == 0 && info_of(other).layer < due) {
+        seconds_gone += info_of(other).period != 0 ? (long)PERIOD : 0;
+        writer_error = bloomfile_add_digest(other, number(0, at++), NULL);
+    }
+    if (writer_error == 0)
+        writer_error = bloomfile_finish(other);
+    bloomfile_close(other);
+    other = NULL;
+}
+
+static void begin_removed(uint32_t series)
+{
+    begin(series, 0);
+    make_one();
+    assert_error(bloomfile_finish(writer), 0);
+    assert_error(bloomfile_finish(other), 0);
+    bloomfile_close(writer);
+    bloomfile_close(other);
+    writer = other = NULL;
+}
+
+static int remove_series(void)
+{
+    return bloomfile_unlink("series");
+}
+
+static int replace_series(void)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.series = BLOOMFILE_SERIES_GROW;
+    return bloomfile_create(&writer, "series", &params, BLOOMFILE_TO_REPLACE);
+}
+
+static const uint32_t removed_kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
+static int (*const removals[])(void) = { remove_series, replace_series };
+
+/* The writer acts at each lock in turn, until a lock keeps it out. */
+TEST_IN_DIR(layers_made_before_the_locks_are_removed_too)
+{
+    for (size_t i = 0; i < ROWS(removed_kinds) * ROWS(removals); i++) {
+        int (*const run)(void) = removals[i % ROWS(removals)];
+        unsigned nth = 0;
+        writer_error = 0;
+        while (writer_error == 0) {
+            begin_removed(removed_kinds[i / ROWS(removals)]);
+            assert_error(with_others(run, ON_fcntl64, ++nth, make_layers_and_leave), 0);
+            assert_int_equal(entries_in_dir(), run == replace_series);
+            bloomfile_close(writer);
+            writer = NULL;
+            end();
+        }
+        assert_error(writer_error, EBUSY);
+        assert_true(nth > 1);
+    }
+}
+
+static bool search_begins;
+
+static void change_after_each_search(enum fault_call call)
+{
+    if (call == ON_fcntl64 && search_begins)
+        make_layers_and_leave();
+    search_begins = call == ON_realpath || (search_begins && call != ON_fcntl64);
+}
+
+TEST_IN_DIR(series_that_keeps_changing_is_not_removed)
+{
+    const struct faults changing = { .at_each_call = change_after_each_search };
+    for (size_t i = 0; i < ROWS(removals); i++) {
+        begin_removed(2);
+        search_begins = false;
+        faults_begin(&changing);
+        const int error = removals[i]();
+        faults_end();
+        assert_error(writer_error, 0);
+        assert_error(error, BLOOMFILE_EREPLACED);
+        assert_true(is_kept(at - 1));
+        end();
+    }
+}
+
 int main(void)
 {
     return run_all(NULL, NULL);

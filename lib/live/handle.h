@@ -36,7 +36,7 @@ struct live {
     struct file_identity own; /* the file of `fd` */
     uint64_t limit;           /* of keys, for a writer: capacity_limit() */
     int finished;             /* result of bloomfile_finish() */
-    bool writing;             /* one of the file's writers */
+    atomic_bool writing;      /* one of the file's writers */
     bool in_memory;           /* a filter in memory, which ends with its processes */
     bool exact;               /* BLOOMFILE_OPEN_ADD_EXACT */
     bool alone;               /* BLOOMFILE_OPEN_SOLE_ADDER */

@@ -19,18 +19,13 @@
 
 /* ---- syncing */
 
-static bool is_clean(const bloomfile_filter *layer)
+static int sync_layer(bloomfile_filter *layer, const struct flush_mark *mark)
 {
-    static const uint8_t clean[sizeof layer->header.record.boot_id];
-    struct header now;
-    return live_load(layer, &now) == 0 && now.record.state == BLOOMFILE_STATE_LIVE &&
-           memcmp(now.record.boot_id, clean, sizeof clean) == 0;
-}
-
-static int sync_layer(const bloomfile_filter *layer, const struct flush_mark *mark)
-{
-    int error = mark == NULL && is_clean(layer) ? 0 : sync_with(layer, mark);
-    return error != 0 ? error : changed_or_damaged(layer);
+    int error = writers_join_again(layer);
+    if (error == 0 && (mark != NULL || !writers_left_clean(layer)))
+        error = sync_with(layer, mark);
+    const int damage = changed_or_damaged(layer);
+    return error != 0 ? error : damage;
 }
 
 /* Syncs the newest layer last: its watermark covers the keys of all layers, which must be on disk
@@ -70,6 +65,19 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark)
     }
 }
 
+/* Joins the layers whose writers were killed, so that they become clean when this process leaves.
+ * Not in a child of fork() that has not joined the newest layer. Returns the first error. */
+static int join_dirty(const struct layers *l)
+{
+    int error = 0;
+    const bool joined = atomic_load(&layers_newest(l)->live->session->joined);
+    for (size_t i = 0; joined && i < l->count; i++) {
+        const int of_layer = writers_join_again(l->list[i]);
+        error = error == 0 ? of_layer : error;
+    }
+    return error;
+}
+
 /* Keys were found, and not added again, in layers that this handle has not joined. */
 static int leave_layer(bloomfile_filter *layer)
 {
@@ -85,15 +93,25 @@ int series_finish(bloomfile_filter *f)
         return s->finished;
     const struct layers *l = layers_enter(f);
     int error = atomic_load(&f->guard->error);
+    const int joining = join_dirty(l);
     for (size_t i = 0; i < l->count; i++) {
         const int of_layer = leave_layer(l->list[i]);
         error = error == 0 ? of_layer : error;
     }
     if (error == 0)
+        error = joining;
+    if (error == 0)
         error = files_check_names(s, l);
     layers_leave(f, l);
     s->writing = false;
     return s->finished = error;
+}
+
+void series_close(bloomfile_filter *f)
+{
+    if (f->series->writing)
+        join_dirty(layers_now(f));
+    layers_close(f);
 }
 
 /* ---- looking */

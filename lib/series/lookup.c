@@ -22,6 +22,11 @@ static int find_newer(const bloomfile_filter *f, const struct layers *seen)
         return BLOOMFILE_EMISSINGLAYER; /* the newer layer is in the memory of another process */
     s->process->report = (struct report){ 0 };
     int error = writers_find(f, seen, &next);
+    if (error == 0 && s->writing) {
+        error = writers_clean(next, layers_newest(seen)->header.layer + 1, s->flags);
+        if (error != 0)
+            layers_free(next, seen);
+    }
     s->process->report.error = error;
     s->missing = error == BLOOMFILE_EMISSINGLAYER;
     if (error == 0)

@@ -54,7 +54,7 @@ static const struct handle_operations operations = {
     .measure = series_measure,
     .verify = series_verify,
     .images = series_images,
-    .close = layers_close,
+    .close = series_close,
 };
 
 /* Like layers_start(). */
@@ -100,7 +100,7 @@ static int find_other_layers(bloomfile_filter *f)
     if (error != 0)
         return error;
     layers_replace(f, all);
-    return s->writing ? writers_clean(all, s->flags) : 0;
+    return s->writing ? writers_clean(all, 0, s->flags) : 0;
 }
 
 static int opened(bloomfile_filter **out, bloomfile_filter *f, int error)

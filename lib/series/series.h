@@ -26,6 +26,7 @@ int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was
                struct adding_done *done);
 int series_sync(bloomfile_filter *f, const uint8_t *watermark);
 int series_finish(bloomfile_filter *f);
+void series_close(bloomfile_filter *f);
 int series_copy(const bloomfile_filter *f, struct destination to,
                 const struct bloomfile_metadata *m);
 int series_rescue(const bloomfile_filter *f, const char *path, unsigned flags);

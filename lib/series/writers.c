@@ -3,10 +3,10 @@
 #include "series/writers.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "handle/opening.h"
 #include "live/file_change.h"
+#include "live/join.h"
 #include "live/records.h"
 #include "live/sync.h"
 #include "series/files.h"
@@ -60,18 +60,31 @@ int writers_leave(bloomfile_filter *layer)
     return error == BLOOMFILE_EREPLACED && moved ? 0 : error;
 }
 
-int writers_clean(const struct layers *l, unsigned flags)
+bool writers_left_clean(const bloomfile_filter *layer)
 {
-    static const uint8_t clean[sizeof l->list[0]->header.record.boot_id];
+    struct header now;
+    return live_load(layer, &now) == 0 && now.record.state == BLOOMFILE_STATE_LIVE &&
+           header_is_clean(&now.record);
+}
+
+int writers_clean(const struct layers *l, uint64_t first, unsigned flags)
+{
     int error = 0;
     for (size_t i = 0; i + 1 < l->count && error == 0; i++) {
-        struct header now;
-        error = live_load(l->list[i], &now);
-        if (error != 0 || memcmp(now.record.boot_id, clean, sizeof clean) == 0)
+        bloomfile_filter *layer = l->list[i];
+        if (layer->header.layer < first || writers_left_clean(layer))
             continue;
-        error = join(l->list[i], flags);
-        if (error == 0 && !l->list[i]->live->session->unclean)
-            error = writers_leave(l->list[i]);
+        error = join(layer, flags);
+        if (error == 0 && !layer->live->session->unclean)
+            error = writers_leave(layer);
     }
     return error;
+}
+
+int writers_join_again(bloomfile_filter *layer)
+{
+    if (writers_left_clean(layer))
+        return 0;
+    layer->live->writing = true;
+    return join_writable(layer);
 }

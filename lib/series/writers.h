@@ -9,9 +9,19 @@
  * bit, and joins the newest layer. */
 int writers_find(const bloomfile_filter *f, const struct layers *known, struct layers **out);
 
-/* Joins and leaves each older layer that is not clean, and so cleans it. Does not leave a layer
- * that was unclean: it remains unclean until the series is synced. Called at opening. */
-int writers_clean(const struct layers *l, unsigned flags);
+/* Returns whether the record in force is clean: no process writes to the layer, and all its keys
+ * are on disk. */
+bool writers_left_clean(const bloomfile_filter *layer);
+
+/* Joins and leaves each older layer, from number `first` on, that is not clean, and so cleans it.
+ * Does not leave a layer that was unclean: it remains unclean until the series is synced. Called
+ * for new layers before the handle uses them. So a later failed write is reported to the handle:
+ * joining waits for a running sync, and finds a sync that was abandoned. */
+int writers_clean(const struct layers *l, uint64_t first, unsigned flags);
+
+/* Joins a layer that this process has left, or not joined, unless it is clean: the layer's writers
+ * may have been killed since. Before a sync and before leaving the series. */
+int writers_join_again(bloomfile_filter *layer);
 
 /* Like sync_finish(), for a layer. It is not an error if a newer generation has taken the name of a
  * layer that has a successor. */

@@ -7,8 +7,10 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,6 +211,23 @@ TEST_IN_DIR(late_key_is_refused_if_the_next_layer_is_missing)
     assert_true(finds(reader, KEY + 1)); /* the missing layer may have it */
     assert_error(bloomfile_check(writer), BLOOMFILE_EMISSINGLAYER);
     end();
+}
+
+static int sync_writer(void)
+{
+    return sync_filter(writer);
+}
+
+static int finish_writer(void)
+{
+    return bloomfile_finish(writer);
+}
+
+static int close_writer(void)
+{
+    bloomfile_close(writer);
+    writer = NULL;
+    return 0;
 }
 
 static void poison_newest(void)
@@ -412,6 +431,139 @@ TEST_IN_DIR(finish_accepts_a_name_lost_to_a_newer_generation)
     assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
     end();
 }
+
+/* ---- writers that are killed */
+
+static unsigned syncs_left;
+static bool record_written;
+
+/* A sync writes a record before it syncs the body, and another before it syncs the header. */
+static void die_in_last_sync(enum fault_call call)
+{
+    record_written = record_written || call == ON_pwrite64;
+    if (call != ON_msync || !record_written)
+        return;
+    record_written = false;
+    if (--syncs_left == 0)
+        raise(SIGKILL);
+}
+
+static _Noreturn void add_and_die(unsigned syncs)
+{
+    bloomfile_filter *f;
+    alarm(20);
+    if (bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE) != 0)
+        _exit(1);
+    for (uint64_t i = 0; i < LIVE_KEYS; i++)
+        if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+            _exit(2);
+    raise(SIGSTOP);
+    syncs_left = syncs;
+    faults_begin(&(struct faults){ .at_each_call = die_in_last_sync });
+    if (syncs > 0)
+        sync_filter(f);
+    raise(SIGKILL);
+    _exit(3);
+}
+
+/* Starts a writer that makes two more layers and stops. Then it is killed, in a sync if syncs > 0:
+ * 1: of the first layer; 3: of the second. */
+static pid_t start_doomed(unsigned syncs)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_and_die(syncs);
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    return child;
+}
+
+static void let_die(pid_t child)
+{
+    int status;
+    kill(child, SIGCONT);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void begin_alone(void)
+{
+    begin(BLOOMFILE_SERIES_GROW, 0);
+    assert_error(close_writer(), 0);
+    bloomfile_close(other);
+    bloomfile_close(reader);
+    other = reader = NULL;
+}
+
+/* early: the writer knows only the first layer when the other writer is killed; else all layers,
+ * and it has left those that are not the newest. */
+static void survive(bool early, unsigned syncs, unsigned flags)
+{
+    begin_alone();
+    if (early)
+        writer = opened("series", BLOOMFILE_OPEN_WRITE | flags);
+    const pid_t child = start_doomed(syncs);
+    if (!early)
+        writer = opened("series", BLOOMFILE_OPEN_WRITE | flags);
+    let_die(child);
+}
+
+static int open_error(void)
+{
+    bloomfile_filter *f;
+    const int error = bloomfile_open(&f, "series", 0);
+    bloomfile_close(f);
+    return error;
+}
+
+static void assert_all_clean(void)
+{
+    static const char *const files[] = { "series", "series.1", "series.2" };
+    for (size_t i = 0; i < ROWS(files); i++)
+        assert_flawless(flaw_of_clean_file(files[i]));
+    bloomfile_filter *f = opened("series", 0);
+    assert_true(has_numbers(f, 0, LIVE_KEYS));
+    bloomfile_close(f);
+}
+
+/* S11, S12. Otherwise the series would be unclean after the next boot, or is now. */
+TEST_IN_DIR(last_writer_cleans_layers_of_killed_writers)
+{
+    static int (*const ends[])(void) = { sync_writer, finish_writer, close_writer };
+    for (unsigned early = 0; early < 2; early++)
+        for (unsigned in_sync = 0; in_sync < 2; in_sync++)
+            for (size_t i = 0; i < ROWS(ends); i++) {
+                survive(early, in_sync * (early ? 3 : 1), BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+                assert_error(open_error(), in_sync ? BLOOMFILE_EUNCLEAN : 0);
+                add_digests_of(writer, 0, LIVE_KEYS + 1);
+                assert_error(ends[i](), 0);
+                const bool unclean = in_sync && ends[i] == close_writer;
+                assert_error(open_error(), unclean ? BLOOMFILE_EUNCLEAN : 0);
+                if (writer != NULL)
+                    assert_error(finish_writer(), 0);
+                if (!unclean)
+                    assert_all_clean();
+                end();
+            }
+}
+
+/* The first layer is marked, and the writer has left it. */
+TEST_IN_DIR(layer_of_a_killed_sync_is_cleaned_only_if_accepted)
+{
+    static int (*const ends[])(void) = { sync_writer, finish_writer };
+    for (size_t i = 0; i < ROWS(ends); i++) {
+        survive(false, 1, 0);
+        assert_error(ends[i](), BLOOMFILE_EUNCLEAN);
+        assert_error(finish_writer(), BLOOMFILE_EUNCLEAN);
+        assert_true(finds(writer, ABSENT));
+        assert_error(open_error(), BLOOMFILE_EUNCLEAN);
+        end();
+    }
+}
+
+/* ---- names */
 
 static void look_whether_stale(enum fault_call call)
 {

@@ -202,7 +202,11 @@ BLOOMFILE_API int bloomfile_add_digest(bloomfile_filter *f, bloomfile_digest dig
  * Returns the errors of bloomfile_add(). After an error the first *done keys are added, their
  * was_new[] is valid, and *new_keys counts the new keys among them; the rest of was_new[] is
  * undefined. After BLOOMFILE_EFULL no later key was added; after another error some may have been.
- */
+ *
+ * In a series that forgets, a generation may begin during the call. The keys are then also added to
+ * that generation. If this fails, the call returns the error. The next add, sync or finish on this
+ * handle tries again first, and returns an error if it fails too. Until it succeeds, these keys may
+ * be forgotten one generation early. */
 BLOOMFILE_API int bloomfile_add_many(bloomfile_filter *f, const struct bloomfile_key *keys,
                                      size_t n, bool *was_new, size_t *new_keys, size_t *done);
 BLOOMFILE_API int bloomfile_add_digests(bloomfile_filter *f, const bloomfile_digest *digests,

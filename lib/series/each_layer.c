@@ -50,7 +50,9 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark)
     if (!f->series->writing)
         return f->series->live ? BLOOMFILE_EREADONLY : BLOOMFILE_ESEALED;
     for (;;) {
-        int error = lookup_enter_all(f, &l);
+        int error = lookup_add_late(f);
+        if (error == 0)
+            error = lookup_enter_all(f, &l);
         if (error != 0)
             return error;
         error = sync_layers(f->series, l, watermark);
@@ -91,6 +93,7 @@ int series_finish(bloomfile_filter *f)
     struct series *s = f->series;
     if (!s->writing)
         return s->finished;
+    const int late = lookup_add_late(f);
     const struct layers *l = layers_enter(f);
     int error = atomic_load(&f->guard->error);
     const int joining = join_dirty(l);
@@ -99,7 +102,7 @@ int series_finish(bloomfile_filter *f)
         error = error == 0 ? of_layer : error;
     }
     if (error == 0)
-        error = joining;
+        error = joining != 0 ? joining : late;
     if (error == 0)
         error = files_check_names(s, l);
     layers_leave(f, l);
@@ -109,8 +112,10 @@ int series_finish(bloomfile_filter *f)
 
 void series_close(bloomfile_filter *f)
 {
-    if (f->series->writing)
+    if (f->series->writing) {
+        lookup_add_late(f);
         join_dirty(layers_now(f));
+    }
     layers_close(f);
 }
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "handle/opening.h"
+#include "live/adding.h"
 
 /* A set of layers. Once in use it never changes; it is replaced as a whole. */
 struct layers {
@@ -24,6 +25,10 @@ struct series_process {
     pthread_mutex_t finding;
     atomic_size_t users[2]; /* of a forgetting series: threads between enter and leave */
     struct report report;   /* the last failure to find or make a layer; protected by `finding` */
+    pthread_mutex_t repeating;
+    /* Of a forgetting series: late adds whose repetition failed; protected by `repeating`. */
+    atomic_size_t late; /* above ADDING_MOST: there was no room for all digests */
+    uint64_t late_digests[ADDING_MOST];
 };
 
 struct series {

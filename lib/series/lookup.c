@@ -2,6 +2,7 @@
  * Lookups and adds in a series. A lookup tries all layers, then looks for newer layers. */
 #include "series/lookup.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "handle/lookup.h"
@@ -428,15 +429,47 @@ static int add_once(const bloomfile_filter *f, struct task *t, const struct laye
 
 /* Repeats late adds in the newest layer, until that layer has no successor after the add (live.md,
  * S10). */
-static int add_again(const bloomfile_filter *f, const struct task *t, const struct layers **seen)
+static int add_again(const bloomfile_filter *f, const uint64_t *digests, size_t n)
 {
-    const struct layers *l = *seen = layers_enter(f);
-    bloomfile_filter *newest = layers_newest(l);
-    int error = adding_late(newest, t->again_digests, t->again);
-    if (error == 0 && has_newer(newest))
-        error = MOVED;
-    layers_leave(f, l);
+    const struct layers *l;
+    int error;
+    do {
+        l = layers_enter(f);
+        bloomfile_filter *newest = layers_newest(l);
+        error = adding_late(newest, digests, n);
+        if (error == 0 && has_newer(newest))
+            error = MOVED;
+        layers_leave(f, l);
+    } while (error == MOVED && (error = lookup_follow(f, l)) == 0);
     return error;
+}
+
+int lookup_add_late(const bloomfile_filter *f)
+{
+    struct series_process *p = f->series->process;
+    int error = 0;
+    if (atomic_load_explicit(&p->late, memory_order_acquire) == 0)
+        return 0;
+    pthread_mutex_lock(&p->repeating);
+    const size_t n = atomic_load(&p->late);
+    if (n > 0)
+        error = n > ADDING_MOST ? ENOMEM : add_again(f, p->late_digests, n);
+    if (error == 0)
+        atomic_store(&p->late, 0);
+    pthread_mutex_unlock(&p->repeating);
+    return error;
+}
+
+/* The keys were reported as added, and adding them again would find them in the older layer. */
+static void keep_late(const bloomfile_filter *f, const struct task *t)
+{
+    struct series_process *p = f->series->process;
+    pthread_mutex_lock(&p->repeating);
+    const size_t n = atomic_load(&p->late);
+    if (n + t->again <= ADDING_MOST)
+        memcpy(p->late_digests + n, t->again_digests, t->again * sizeof *p->late_digests);
+    atomic_store(&p->late, n + t->again);
+    pthread_mutex_unlock(&p->repeating);
 }
 
 int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,
@@ -444,18 +477,16 @@ int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was
 {
     struct task t = { .digests = digests, .n = n, .was_new = was_new, .done = done };
     const struct layers *l;
-    int error;
     if (!f->series->writing)
         return f->series->live ? BLOOMFILE_EREADONLY : BLOOMFILE_ESEALED;
-    while ((error = add_once(f, &t, &l)) == MOVED)
-        if ((error = lookup_follow(f, l)) != 0)
-            return error;
-    if (error == 0 && t.again > 0)
-        error = MOVED;
-    while (error == MOVED) {
-        error = lookup_follow(f, l);
-        if (error == 0)
-            error = add_again(f, &t, &l);
-    }
-    return error;
+    int error = lookup_add_late(f);
+    if (error != 0)
+        return error;
+    do
+        error = add_once(f, &t, &l);
+    while (error == MOVED && (error = lookup_follow(f, l)) == 0);
+    const int again = t.again > 0 ? add_again(f, t.again_digests, t.again) : 0;
+    if (again != 0)
+        keep_late(f, &t);
+    return error != 0 ? error : again;
 }

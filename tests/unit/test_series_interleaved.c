@@ -213,6 +213,11 @@ TEST_IN_DIR(late_key_is_refused_if_the_next_layer_is_missing)
     end();
 }
 
+static int add_other_key(void)
+{
+    return bloomfile_add_digest(writer, number(0, KEY + 1), NULL);
+}
+
 static int sync_writer(void)
 {
     return sync_filter(writer);
@@ -228,6 +233,34 @@ static int close_writer(void)
     bloomfile_close(writer);
     writer = NULL;
     return 0;
+}
+
+/* S10. The key is in the older layer, so adding it again does not add it to the newest. */
+TEST_IN_DIR(late_key_whose_repetition_failed_is_added_by_the_next_call)
+{
+    static const struct {
+        int (*run)(void), error;
+    } next[] = { { add_key, 0 },
+                 { add_other_key, 0 },
+                 { sync_writer, 0 },
+                 { finish_writer, BLOOMFILE_EMISSINGLAYER }, /* sticky */
+                 { close_writer, 0 } };
+    for (size_t i = 0; i < ROWS(next); i++) {
+        const uint64_t digest = number(0, KEY);
+        bool was_new = false;
+        size_t done = 0;
+        begin(3, 0);
+        looks_left = 2;
+        at_the_look = make_one_and_hide_it;
+        assert_error(bloomfile_add_digests(writer, &digest, 1, &was_new, NULL, &done),
+                     BLOOMFILE_EMISSINGLAYER);
+        assert_true(was_new && done == 1);
+        assert_error(add_other_key(), BLOOMFILE_EMISSINGLAYER);
+        assert_int_equal(rename("kept", "series.1"), 0);
+        assert_error(next[i].run(), next[i].error);
+        assert_has_its_time(KEY);
+        end();
+    }
 }
 
 static void poison_newest(void)
@@ -272,11 +305,14 @@ TEST_IN_DIR(batch_with_a_late_key_is_added_completely_or_refused)
     begin(2, 0);
     looks_left = 2;
     at_the_look = make_one_and_fill_the_disk;
-    const int error = bloomfile_add_digests(writer, digests, MANY, NULL, NULL, NULL);
+    size_t done = 0;
+    const int error = bloomfile_add_digests(writer, digests, MANY, NULL, NULL, &done);
     faults_end();
     assert_int_equal(looks_left, 0);
     assert_error(error, ENOSPC);
+    assert_int_equal(done, 1);
     assert_false(finds(reader, KEY + MANY - 1));
+    assert_has_its_time(KEY);
     end();
 }
 

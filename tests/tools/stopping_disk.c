@@ -9,6 +9,7 @@
  *   STOPS_LOG            a file that lists each call with the path that it syncs, makes or removes
  *   STOPS_BEFORE_RESULT  if set, the process is stopped before the library makes a filter or a
  *                        patch from other filters
+ *   STOPS_AT_END         if set, the process is stopped after it read the end of standard input
  *   LACKS_LINKS          if set, linkat() fails, and renameat2() with flags: the file system has
  *                        no hard links, and a rename always replaces
  *   LACKS_STATX          if set, statx() fails, as on Linux before 4.11
@@ -108,6 +109,14 @@ int unlinkat(int fd, const char *path, int flags)
 int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
     return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+}
+
+ssize_t read(int fd, void *to, size_t size)
+{
+    const ssize_t n = (ssize_t)syscall(SYS_read, fd, to, size);
+    if (n == 0 && fd == STDIN_FILENO && getenv("STOPS_AT_END") != NULL)
+        raise(SIGSTOP);
+    return n;
 }
 
 /* ---- functions of the library that a tool calls after its last check of DEST */

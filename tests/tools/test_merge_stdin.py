@@ -4,6 +4,7 @@
 import functools
 import os
 import resource
+import signal
 import subprocess
 
 from support import NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, main, numbered, table
@@ -186,6 +187,57 @@ class Trouble(StreamTest):
         self.assertIn("once", self.trouble("bfmerge", "merged", "-", "-", stdin=self.stream))
         self.assertIn("once", self.trouble("bfmerge", "merged", "-", "--files-from", "-",
                                            stdin=self.stream))
+
+
+class Replaced(StreamTest):
+    """DEST is also standard input. It is a source only if every byte that it has now was read."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("images", self.stream)
+
+    def merge(self, at=0, **env):
+        """Starts a merge that reads DEST from this offset."""
+        def redirect():
+            os.dup2(os.open("images", os.O_RDONLY), 0)
+            os.lseek(0, at, os.SEEK_SET)
+        return self.start("bfmerge", "-f", "images", "-", env=env, preexec_fn=redirect)
+
+    def merge_stopped_at_end(self):
+        process = self.merge(LD_PRELOAD=os.environ["STOPPING_DISK"], STOPS_AT_END="1")
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        return process
+
+    def refused(self, process):
+        before = self.read("images")
+        status, _, message = self.result(process)
+        self.assertEqual(status, 2)
+        self.assertIn(b"cannot replace images: it is not one of the sources", message)
+        self.assertEqual(self.read("images"), before)
+
+    def test_file_read_whole_is_replaced(self):
+        self.assertEqual(self.result(self.merge()), (0, b"", b""))
+        self.check("images")
+
+    def test_file_read_from_its_middle_is_not_replaced(self):
+        self.refused(self.merge(at=len(self.images[0])))
+
+    def test_file_that_grew_after_its_end_was_read_is_not_replaced(self):
+        self.write("images", self.stream[:-len(self.images[3])])
+        process = self.merge_stopped_at_end()
+        with open(self.folder / "images", "ab") as file:
+            file.write(self.images[3])
+        process.send_signal(signal.SIGCONT)
+        self.refused(process)
+
+    def test_file_overwritten_after_its_end_was_read_is_not_replaced(self):
+        """The new filters are as long as the old ones."""
+        process = self.merge_stopped_at_end()
+        self.until_time_moves()
+        with open(self.folder / "images", "r+b") as file:
+            file.write(self.images[1] + self.images[0])
+        process.send_signal(signal.SIGCONT)
+        self.refused(process)
 
 
 if __name__ == "__main__":

@@ -101,12 +101,21 @@ void merge_dest_check_names(const struct merge_dest *d)
         check(d, is_source, NULL);
 }
 
+/* Whether standard input was this file, and all keys that the file has now were read. */
+static bool was_read(const struct merge_sources *s, const struct stat *now)
+{
+    const struct stat *then = &s->stdin_file;
+    return s->stdin_whole && now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
 static bool is_source(const struct merge_dest *d, const struct merge_sources *s)
 {
     struct stat st;
     if (stat(d->path, &st) != 0)
         return false;
-    bool is = s->stdin_taken && same_file_is(d->path, "-");
+    bool is = was_read(s, &st);
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
         is |= source->is_file && source->device == st.st_dev && source->inode == st.st_ino;

@@ -199,6 +199,9 @@ static void read_stdin(struct merge_sources *sources)
     struct stream *s = calloc(1, sizeof(*s));
     if (s == NULL)
         cli_fail(ENOMEM, "cannot read standard input");
+    const bool from_start = lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 &&
+                            fstat(STDIN_FILENO, &sources->stdin_file) == 0 &&
+                            S_ISREG(sources->stdin_file.st_mode);
     open_spool(s);
     s->number = 1;
     for (uint64_t size; (size = take_header(s)) > 0; s->number++) {
@@ -208,6 +211,7 @@ static void read_stdin(struct merge_sources *sources)
     }
     if (s->number == 1)
         cli_fail(BLOOMFILE_EEMPTY, "cannot read standard input");
+    sources->stdin_whole = from_start && s->end == (uint64_t)sources->stdin_file.st_size;
     close(s->spool);
     free(s);
 }

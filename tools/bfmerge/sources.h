@@ -23,6 +23,8 @@ struct merge_sources {
     unsigned open_flags;
     bool slices; /* the sources are slices of a single filter */
     bool stdin_taken;
+    bool stdin_whole;       /* standard input was read from its first byte to its last */
+    struct stat stdin_file; /* its status before it was read */
 };
 
 /* These functions end the program if something is wrong. */

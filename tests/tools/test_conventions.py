@@ -273,7 +273,7 @@ class Report(ToolTest):
                 (["bfuniq", "--repeated-to", "names", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
                 (["bfuniq", "--filter", "new", "--report", "new.1", "keys"], "--filter new needs that name"),
-                (["bfinspect", "--report", "filter", "filter"], "cannot write the report to filter: it is a filter"),
+                (["bfinspect", "--report", "filter", "filter"], "cannot write to filter: it is the filter to inspect"),
                 (["bfseal", "--report", "live", "live"], "cannot write the report to live: it is a filter"),
                 (["bfcreate", "--report", "no/r", "new", "keys"], "cannot write the report to no/r: No such file")):
             before = self.snapshot()

@@ -122,6 +122,7 @@ class Output(ToolTest):
             for name, *command in (("list", "bfquery", "--unless", "list", "filter", "keys"),
                                    ("list", "bfinspect", "--keys", "list", "filter"),
                                    ("list", "bfinspect", "--report", "-", "--keys", "list", "filter"),
+                                   ("names", "bfinspect", "--files-from", "names"),
                                    ("names", "bfmerge", "-", "--files-from", "names")):
                 self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
                               self.refused(*command, how=how, name=name))
@@ -138,6 +139,7 @@ class Output(ToolTest):
                                 "filter"),
                                ("drawn", "bfinspect", "-qf", "--keys", "drawn", "--svg", "drawn", "filter"),
                                ("names", "bfmerge", "-f", "names", "--files-from", "names"),
+                               ("names", "bfinspect", "-q", "--files-from", "names", "--report", "names"),
                                ("keys", "bfcreate", "-f", "other name", "others", "keys"),
                                ("link", "bfadd", "live", "link"),
                                ("link", "bfadd", "-q", "live", "keys", "link")):
@@ -150,6 +152,21 @@ class Output(ToolTest):
             with self.subTest(command=command), open(self.folder / name, "rb") as stdin:
                 self.assertIn(f"cannot read standard input, {name}: it is also the output",
                               self.trouble(*command, stdin=stdin))
+
+    def test_report_never_replaces_a_damaged_filter(self):
+        """Its file is not recognized as a filter, also if it is a layer of a series."""
+        self.create_live("--generations", 3, "--every", 1000, name="ring")
+        damaged = b"\xbe" + self.read("filter")[1:]
+        for report, *words in ["bad", "bad"], ["bad", "filter", "bad"], ["ring.2", "ring"], ["other name", "bad"]:
+            self.write("bad", damaged)
+            self.write("ring.2", damaged)
+            (self.folder / "other name").unlink(missing_ok=True)
+            os.link(self.folder / "bad", self.folder / "other name")
+            with self.subTest(report=report, words=words):
+                before = self.snapshot()
+                self.assertIn(f"cannot write to {report}: it is the filter to inspect",
+                              self.trouble("bfinspect", "-q", "--report", report, *words))
+                self.assertEqual(self.snapshot(), before)
 
     def test_two_outputs_with_one_name_are_refused(self):
         """The outputs exist already, or are made by the command."""

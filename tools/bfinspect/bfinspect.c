@@ -109,22 +109,30 @@ static void check_options(const struct inspect_options *o, int files)
         picture_check_target(o->svg, o->force);
 }
 
-/* Checks that text, JSON and the image go to different files, and that no output is a filter or the
- * list of keys. */
-static void check_outputs(struct inspect_options *o, char *const *files, int count)
+/* Ends the program if the output is a filter, a list of filters or the list of keys. */
+static void check_output(const struct inspect_options *o, const char *output)
 {
-    const char *const outputs[] = { o->quiet ? NULL : "-", o->svg };
-    for (int i = 0; i < count; i++) {
-        if (same_file_is_filter("-", files[i]))
-            cli_fail(0, "cannot write to standard output: it is the filter to inspect");
+    for (int i = 0; i < o->files.count; i++) {
+        if (same_file_is_filter(output, o->files.list[i]))
+            cli_fail(0, "cannot write to %s: it is the filter to inspect",
+                     is_stdout(output) ? "standard output" : output);
     }
-    for (int i = 0; i < 2; i++)
-        if (outputs[i] != NULL && o->keys != NULL)
-            same_file_check_inputs(outputs[i], &o->keys, 1);
+    if (o->files.files_count > 0)
+        same_file_check_inputs(output, o->files.files, o->files.files_count);
+    if (o->keys != NULL)
+        same_file_check_inputs(output, &o->keys, 1);
+}
+
+/* Also checks that text, JSON and the image go to different files. */
+static void check_outputs(struct inspect_options *o)
+{
+    const char *const outputs[] = { o->quiet ? NULL : "-", o->svg, o->report.file.path };
+    for (int i = 0; i < 3; i++)
+        if (outputs[i] != NULL)
+            check_output(o, outputs[i]);
     if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
         same_file_check_outputs(outputs[1], outputs[0]);
-    const struct names keys = { .list = &o->keys, .count = 1 };
-    report_open(&o->report, o->keys != NULL ? &keys : NULL, outputs[1], NULL);
+    report_open(&o->report, NULL, outputs[1], NULL);
 }
 
 static void parse(struct inspect_options *o, int argc, char **argv)
@@ -229,7 +237,7 @@ int main(int argc, char **argv)
     bool printed = false;
     cli_start(argv[0]);
     parse(&wish, argc, argv);
-    check_outputs(&wish, wish.files.list, wish.files.count);
+    check_outputs(&wish);
     for (int i = 0; i < wish.files.count; i++) {
         int status = inspect(wish.files.list[i], &wish, &printed);
         if (status > worst)

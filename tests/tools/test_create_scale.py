@@ -129,6 +129,18 @@ class Memory(ToolTest):
                                        preexec_fn=self.limited)
                     self.assertEqual(made, whole)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
+    def test_memory_limit_is_kept_if_keys_are_made_from_fields(self):
+        """A thread then needs more memory for its piece of the input."""
+        self.write("many", lines(*(b"%d" % i for i in range(3_000_000))))
+        for layout in "blocked", "ribbon":
+            words = "-q", "-l", layout, "--csv", "--field", 1, "--integers"
+            whole = self.create(*words, "--memory", "1Gi", "many")
+            for threads in 1, 4, 16:
+                with self.subTest(layout=layout, threads=threads):
+                    self.assertEqual(self.create(*words, "-j", threads, "--memory", LITTLE, "many",
+                                                 preexec_fn=self.limited), whole)
+
     def test_temporary_files_have_no_name(self):
         process = self.start("bfcreate", "-j2", "--memory", LITTLE, "new.bloom")
         process.stdin.write(self.many)

@@ -99,7 +99,7 @@ static uint64_t default_memory(void)
 }
 
 /* Divides the memory. Each thread has a piece of the input, and perhaps the beginning of a key that
- * is longer than a piece. The builder gets the rest. */
+ * is longer than a piece. The builder gets the rest, at least an eighth: 0 would be no limit. */
 static void share_memory(const struct create *c, struct bloomfile_params *params,
                          struct keys_options *keys)
 {
@@ -109,18 +109,21 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     const uint64_t solving = solves ? SOLVING_MEMORY : 0, least = MIB + 2 * solving;
     if (threads > memory / least)
         threads = memory / least;
-    uint64_t piece = memory / threads / 16;
-    if (piece > MIB)
-        piece = MIB;
-    keys->piece_size = (size_t)piece;
-    keys->piece_least = keys->piece_size / 4;
-    params->threads = (uint32_t)threads;
     const struct fields *f = &c->keys.fields;
     const unsigned found = f->csv || f->json != NULL ? 6 : f->count > 1 ? 4 : 2;
     const unsigned made = keys_options_form(&c->keys) == NULL ? 0
                           : c->keys.key_form.integers         ? 6
                                                               : found;
     const unsigned pieces = found + made; /* the input, and the keys made from it */
+    const uint64_t most = ((memory - memory / 8 - PROGRAM_MEMORY) / threads - solving) / pieces;
+    uint64_t piece = memory / threads / 16;
+    if (piece > most)
+        piece = most;
+    if (piece > MIB)
+        piece = MIB;
+    keys->piece_size = (size_t)piece;
+    keys->piece_least = keys->piece_size / 4;
+    params->threads = (uint32_t)threads;
     params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 

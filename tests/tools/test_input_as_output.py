@@ -123,6 +123,7 @@ class Output(ToolTest):
                                    ("list", "bfinspect", "--keys", "list", "filter"),
                                    ("list", "bfinspect", "--report", "-", "--keys", "list", "filter"),
                                    ("names", "bfinspect", "--files-from", "names"),
+                                   ("names", "bfquery", "--filters-from", "names", "keys"),
                                    ("names", "bfmerge", "-", "--files-from", "names")):
                 self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
                               self.refused(*command, how=how, name=name))

@@ -259,8 +259,10 @@ class Answers(UnlessTest):
         """Also under another name: the list would take the whole input, and no key would be left to look up."""
         for words in (["--unless", "/dev/stdin", "filter"], ["--unless", "/dev/stdin", "filter", "-"],
                       ["--unless", "-", "filter", "/dev/stdin"],
-                      ["--unless", "list", "--unless", "/dev/stdin", "filter", "list", "/dev/fd/0"]):
-            message = self.trouble("bfquery", *words, stdin=lines(*IN))
+                      ["--unless", "list", "--unless", "/dev/stdin", "filter", "list", "/dev/fd/0"],
+                      ["--filters-from", "/dev/stdin"], ["--filters-from", "/dev/stdin", "list", "-"],
+                      ["--files-from", "/dev/stdin", "filter", "-"]):
+            message = self.trouble("bfquery", *words, stdin=lines("filter", *IN))
             self.assertIn("a pipe cannot be both a list and the keys: ", message)
         with open(self.folder / "list", "rb") as stdin:  # a file can be read twice
             self.assertEqual(self.query("--unless", "/dev/stdin", "filter", stdin=stdin, status=1), [])

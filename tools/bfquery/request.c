@@ -125,13 +125,13 @@ static void check_pipe(const char *list, const char *input)
         cli_usage("a pipe cannot be both a list and the keys: %s", list);
 }
 
-static void check_pipes(const struct request *r)
+static void check_pipes(const struct request *r, char *const *lists, int count)
 {
-    for (int i = 0; i < r->lists.count; i++) {
+    for (int i = 0; i < count; i++) {
         for (int j = 0; j < r->inputs.count; j++)
-            check_pipe(r->lists.list[i], r->inputs.list[j]);
+            check_pipe(lists[i], r->inputs.list[j]);
         if (reads_standard_input(r))
-            check_pipe(r->lists.list[i], "-");
+            check_pipe(lists[i], "-");
     }
 }
 
@@ -212,7 +212,9 @@ void request_parse(struct request *r, int argc, char **argv)
         name_filter(r, r->filter_names.list[i]);
     check_given(r);
     check_standard_input(r);
-    check_pipes(r);
+    check_pipes(r, r->lists.list, r->lists.count);
+    check_pipes(r, r->filter_names.files, r->filter_names.files_count);
+    check_pipes(r, r->inputs.files, r->inputs.files_count);
     check_marks(r);
     check_confirm(r);
     check_print(r);
@@ -233,4 +235,6 @@ void request_check_output(const struct request *r)
         same_file_check_inputs("-", &r->confirm.path, 1);
     if (r->lists.count > 0)
         same_file_check_inputs("-", r->lists.list, r->lists.count);
+    if (r->filter_names.files_count > 0)
+        same_file_check_inputs("-", r->filter_names.files, r->filter_names.files_count);
 }

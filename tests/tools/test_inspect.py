@@ -462,6 +462,15 @@ class Verdicts(InspectTest):
                             ("live", "unclean"), ("live-clean", "live, clean"), ("k-65", "k")):
             self.assertIn(words, self.verdict(REFUSED / f"{name}.bloom"))
 
+    def test_advice_for_several_filters_in_a_file_keeps_all_keys(self):
+        for key in "a", "b":
+            self.create("-q", "-n", 100, stdin=lines(key), name=key)
+        self.write("images", self.read("a") + self.read("b"))
+        message = self.run_tool("bfinspect", "-q", "images").stderr.decode()
+        self.assertIn("they begin another filter; merge all: bfmerge DEST - <FILE\n", message)
+        self.output("bfmerge", "both", "-", stdin=self.read("images"))
+        self.assertEqual(self.query("both", stdin=lines("a", "b")), [b"a", b"b"])
+
     def test_truncated_filter_with_a_wrong_record_is_not_called_less_than_a_header(self):
         image = (REFUSED / "state-4.bloom").read_bytes()
         self.write("cut", image[:-1])

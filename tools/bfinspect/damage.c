@@ -84,17 +84,11 @@ static void judge_features(struct inspect_report *r)
     verdict_advise(r, "%s", newer_program);
 }
 
-/* The size of the image, or of all layers of a series. */
-static uint64_t whole_size(const struct bloomfile_info *info)
-{
-    return info->layers > 0 ? info->rest_size : info->image_size;
-}
-
 static void judge_truncated(struct inspect_report *r)
 {
     const bool is_whole = r->info.header_size > 0 && r->size >= r->info.header_size;
     bool is_known = (is_whole || r->fault_count == 1) && inspect_has_field(r, "body_size");
-    uint64_t whole = is_known ? whole_size(&r->info) : 0;
+    uint64_t whole = is_known ? inspect_whole_size(&r->info) : 0;
     if (whole > r->size)
         verdict_add(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size,
                     whole);
@@ -106,10 +100,13 @@ static void judge_truncated(struct inspect_report *r)
 
 static void judge_trailing(struct inspect_report *r)
 {
-    uint64_t extra = r->size - whole_size(&r->info);
+    uint64_t extra = r->size - inspect_whole_size(&r->info);
     verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
-    verdict_advise(r, "copy it again, or extract the filter: head -c %" PRIu64 " FILE >COPY",
-                   whole_size(&r->info));
+    if (r->is_stream)
+        verdict_advise(r, "they begin another filter; merge all: bfmerge DEST - <FILE");
+    else
+        verdict_advise(r, "copy it again, or extract the filter: head -c %" PRIu64 " FILE >COPY",
+                       inspect_whole_size(&r->info));
 }
 
 /* Names the fields with wrong values, or else reports the wrong checksum. */

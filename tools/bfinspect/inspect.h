@@ -98,6 +98,7 @@ struct inspect_report {
 
     uint8_t bytes[INSPECT_HEADER_SIZE];
     size_t have;                    /* bytes that were read */
+    bool is_stream;                 /* another filter follows the first one */
     struct bloomfile_field *fields; /* fields that the file has completely, by offset */
     size_t field_count;
     struct bloomfile_info info;
@@ -144,6 +145,12 @@ void inspect_bodies(struct inspect_report *r, const bloomfile_filter *f,
 
 /* Sums up all pages of a solved layout. */
 void inspect_solution(struct inspect_solution *s, const bloomfile_filter *f);
+
+/* The size of the image, or of all layers of a series. */
+static inline uint64_t inspect_whole_size(const struct bloomfile_info *info)
+{
+    return info->layers > 0 ? info->rest_size : info->image_size;
+}
 
 /* Whether the file is a later layer of a live series, so that the series is not
  * opened by its name. */

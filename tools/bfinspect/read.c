@@ -76,8 +76,16 @@ static void inspect_bytes(struct inspect_report *r)
         r->fault_count = INSPECT_FAULTS;
 }
 
-static void judge_bytes(struct inspect_report *r)
+static bool has_next(const struct inspect_report *r, int fd)
 {
+    uint8_t magic[8];
+    return pread(fd, magic, sizeof(magic), (off_t)inspect_whole_size(&r->info)) == sizeof(magic) &&
+           memcmp(magic, r->bytes, sizeof(magic)) == 0;
+}
+
+static void judge_bytes(struct inspect_report *r, int fd)
+{
+    r->is_stream = r->error == BLOOMFILE_ETRAILING && has_next(r, fd);
     r->depth = r->have > 0 ? INSPECT_BYTES : INSPECT_NOTHING;
     if (r->error != 0 && r->error != BLOOMFILE_ETRAILING)
         inspect_find_flips(r);
@@ -291,7 +299,7 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
             inspect_bytes(r);
     } while (have_bytes && r->error == BLOOMFILE_ERECORD && ++tries < READ_TRIES);
     if (have_bytes)
-        judge_bytes(r);
+        judge_bytes(r, fd);
     if (have_bytes && r->error == 0)
         read_body(r, fd, options);
     if (have_bytes)

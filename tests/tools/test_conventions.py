@@ -272,7 +272,10 @@ class Report(ToolTest):
                 (["bfcreate", "--report", "new", "new", "keys"], "cannot write two outputs to one file"),
                 (["bfuniq", "--repeated-to", "names", "--files-from", "names"], "cannot read names: it is also the output"),
                 (["bfuniq", "--repeated-to", "r", "--report", "r", "keys"], "cannot write two outputs to one file"),
-                (["bfuniq", "--filter", "new", "--report", "new.1", "keys"], "--filter new needs that name"),
+                (["bfuniq", "--filter", "new", "--report", "new.1", "keys"], "the filter new needs that name"),
+                (["bfcreate", "--live", "--grow", "--report", "new.1", "new"], "the filter new needs that name"),
+                (["bfcreate", "--live", "--generations", 3, "--every", 10, "--report", "./new.2", "new"],
+                 "the filter new needs that name"),
                 (["bfinspect", "--report", "filter", "filter"], "cannot write to filter: it is the filter to inspect"),
                 (["bfseal", "--report", "live", "live"], "cannot write the report to live: it is a filter"),
                 (["bfcreate", "--report", "no/r", "new", "keys"], "cannot write the report to no/r: No such file")):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
+from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines, main, needs, numbered, works
 
 KEYS = numbered(20_000)
 MANY = numbered(200_000)
@@ -223,7 +223,54 @@ class Files(SeriesTest):
     def test_existing_file_with_the_name_of_a_layer_prevents_creation(self):
         (self.folder / "live").unlink()
         message = self.message("bfcreate", "--live", "--grow", "live")
+        self.assertIn("the series of live.1 to live.4 needs that name for its first file (restore or repair", message)
+        self.write("live.1", b"a log\n")
+        message = self.message("bfcreate", "--live", "--grow", "live")
         self.assertIn("live.1 to live.4 exists, and later layers need that name (write to another file)", message)
+
+    def writers_refuse(self, name, says):
+        """Each tool that writes files refuses this name, with or without --force."""
+        self.create("-q", name="one", stdin=lines("a"))
+        force, discard = ["-f", "--allow-empty"], ["-f", "--discard"]
+        for tool, *words in (["bfcreate"], ["bfcreate", *force], ["bfcreate", "--live", "-n", 100],
+                             ["bfcreate", "--live", *force, "-n", 100], ["bfcreate", "--live", "--grow"],
+                             ["bfcreate", "--live", *force, "--grow"]):
+            self.assertRegex(self.trouble(tool, *words, name, stdin=lines("a")), says)
+        for options in [], discard:
+            for tool, *words in ["bfmerge", name, "one"], ["bfseal", "one", name], ["bffold", "one", name]:
+                self.assertRegex(self.trouble(tool, *options, *words), says)
+        for tool, *words in ["bfcreate", "--report", name, "new"], ["bfuniq", "--repeated-to", name]:
+            self.assertRegex(self.trouble(tool, *words, stdin=lines("a")), f"{says}|it is a filter")
+        self.trouble("bfuniq", "--filter", name, stdin=lines("a"))
+        (self.folder / "one").unlink()
+
+    def test_damaged_or_missing_first_file_is_not_replaced(self):
+        """A new file would hide the keys of the later layers."""
+        whole = self.read("live")
+        for damaged in craft.flip(whole, 200), craft.flip(whole, 0), whole[:100], b"", None:
+            if damaged is None:
+                (self.folder / "live").unlink()
+            else:
+                self.write("live", damaged)
+            self.writers_refuse("live", r"the series of live\.1 to live\.4 needs that name for its first file"
+                                        r" \(restore or repair|it is not a filter")
+        self.write("live", whole)
+        self.has_all("live")
+
+    def test_damaged_later_layer_is_not_replaced(self):
+        """Not even if the first file is damaged or missing too."""
+        first, whole = self.read("live"), self.read("live.2")
+        for damaged in craft.flip(whole, 200), craft.flip(whole, 0), b"":
+            self.write("live.2", damaged)
+            for base in first, craft.flip(first, 200), None:
+                if base is None:
+                    (self.folder / "live").unlink()
+                else:
+                    self.write("live", base)
+                self.writers_refuse("live.2", "the series live needs that name for a layer|it is not a filter")
+        self.write("live", first)
+        self.write("live.2", whole)
+        self.has_all("live")
 
     def test_missing_first_file_is_an_error(self):
         (self.folder / "live").rename(self.folder / "away")

@@ -217,7 +217,7 @@ class Trouble(UniqTest):
         for end in self.layers():
             name = f"seen{end}"
             shutil.move(self.folder / name, self.folder / "kept")
-            says = "cannot create seen: seen.1 to " if end == "" else f"its layer {name} is missing"
+            says = "cannot create seen: the series of seen.1 to " if end == "" else f"its layer {name} is missing"
             self.assertIn(says, self.trouble("bfuniq", "--filter", "seen", stdin=b"key 1\n", names=["seen"]))
             for stranger in f"other{end}", "live", "text", "seen.2":
                 if end == "" and stranger != "text" or end == ".2" == stranger[4:]:

@@ -212,6 +212,8 @@ int main(int argc, char **argv)
     if (!c.dry_run)
         report_open(&c.report, &c.inputs, c.path,
                     destination_is_stdout(c.path) ? "the filter" : NULL);
+    if (report_wanted(&c.report) && c.params.series != 0)
+        side_file_check_name(&c.report.file, c.path);
     if (c.dry_run)
         create_dry_run(&c, any_layout);
     else if (c.live)

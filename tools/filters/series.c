@@ -87,6 +87,22 @@ static bool is_live_layer(const char *path, struct bloomfile_info *info)
     return series_look(path, info) && info->series != 0;
 }
 
+/* look_second() reads the header of the second file of the series `path`; look_series() that of the
+ * first file or, if the first is missing or damaged, of the second. Both return false if there is
+ * no such layer. */
+static bool look_second(const char *path, struct bloomfile_info *info)
+{
+    char *name = series_path(path, 1);
+    const bool is = is_live_layer(name, info) && series_slot(info) == 1;
+    free(name);
+    return is;
+}
+
+static bool look_series(const char *path, struct bloomfile_info *info)
+{
+    return (is_live_layer(path, info) && series_slot(info) == 0) || look_second(path, info);
+}
+
 /* ----------------------------------------------------------------------------- explanations */
 
 static const char restore[] = "restore the right file";
@@ -177,9 +193,7 @@ static void explain_sealed(const struct bloomfile_open_report *r, char *text)
 static bool explain_absence(const char *path, char *text)
 {
     struct bloomfile_info second;
-    char *name = series_path(path, 1);
-    const bool is = is_live_layer(name, &second) && series_slot(&second) == 1;
-    free(name);
+    const bool is = look_second(path, &second);
     if (is)
         snprintf(text, SERIES_TEXT,
                  "it is missing: the first file of the series of %.*s.1 (restore it, or copy it "
@@ -278,16 +292,32 @@ bool series_holds(const char *path, char text[SERIES_TEXT])
     return true;
 }
 
+/* The second file is looked for first: a process that creates a series creates it last. */
+static bool lacks_first(const char *path, char text[SERIES_TEXT])
+{
+    char others[SERIES_TEXT];
+    struct bloomfile_info info;
+    if (!look_second(path, &info) || is_live_layer(path, &info) || !series_files(path, others))
+        return false;
+    snprintf(text, SERIES_TEXT,
+             "the series of %.*s needs that name for its first file (restore or repair that file, "
+             "or move the other files of the series away)",
+             SERIES_TEXT - 200, others);
+    return true;
+}
+
 bool series_claims(const char *path, char text[SERIES_TEXT])
 {
     struct bloomfile_info info;
+    if (lacks_first(path, text))
+        return true;
     const char *dot = strrchr(path, '.');
     const size_t digits = dot != NULL ? strspn(dot + 1, "0123456789") : 0;
     if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
         return false;
     const uint64_t slot = strtoull(dot + 1, NULL, 10);
     char *base = series_name(path, slot); /* NULL: leading zeros */
-    const bool claimed = base != NULL && is_live_layer(base, &info) && series_slot(&info) == 0 &&
+    const bool claimed = base != NULL && look_series(base, &info) &&
                          (info.generations == 0 || slot < info.generations);
     if (claimed)
         snprintf(text, SERIES_TEXT,

@@ -64,7 +64,7 @@ void side_file_check_name(const struct side_file *s, const char *filter)
     const bool same = same_file_are_same(first, filter);
     free(first);
     if (same)
-        cli_fail(0, "cannot write %s to %s: --filter %s needs that name (write to another file)",
+        cli_fail(0, "cannot write %s to %s: the filter %s needs that name (write to another file)",
                  s->what, s->path, filter);
 }
 
@@ -96,7 +96,7 @@ void side_file_open(struct side_file *s)
     if (side_file_is_filter(s->path) || is_patch(s->path))
         cli_fail(0, "cannot write %s to %s: it is a %s (write to another file)", s->what, s->path,
                  is_patch(s->path) ? "patch" : "filter");
-    if (!exists && series_claims(s->path, why))
+    if (series_claims(s->path, why))
         cli_fail(0, "cannot write %s to %s: %s", s->what, s->path, why);
     if (exists)
         open_file(s, 0);

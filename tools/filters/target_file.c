@@ -110,11 +110,12 @@ static int check_is_patch(const char *path)
     return error;
 }
 
-/* Replacing a layer of a series would leave the other layers incomplete. */
+/* Replacing a layer of a series would leave the other layers incomplete. The header of the layer
+ * may be damaged. */
 static void check_is_no_series(const char *path)
 {
     char why[SERIES_TEXT];
-    if (series_holds(path, why))
+    if (series_holds(path, why) || series_claims(path, why))
         cli_fail(0, "cannot replace %s: %s", path, why);
 }
 

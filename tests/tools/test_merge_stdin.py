@@ -6,8 +6,9 @@ import os
 import resource
 import signal
 import subprocess
+import unittest
 
-from support import NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, main, numbered, table
+from support import NAMESPACE, REFUSED, SANITIZED, TIMEOUT, ToolTest, craft, main, numbered, table
 
 KEYS = numbered(3000)
 
@@ -222,6 +223,7 @@ class Replaced(StreamTest):
     def test_file_read_from_its_middle_is_not_replaced(self):
         self.refused(self.merge(at=len(self.images[0])))
 
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_file_that_grew_after_its_end_was_read_is_not_replaced(self):
         self.write("images", self.stream[:-len(self.images[3])])
         process = self.merge_stopped_at_end()
@@ -230,6 +232,7 @@ class Replaced(StreamTest):
         process.send_signal(signal.SIGCONT)
         self.refused(process)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_file_overwritten_after_its_end_was_read_is_not_replaced(self):
         """The new filters are as long as the old ones."""
         process = self.merge_stopped_at_end()

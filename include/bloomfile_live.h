@@ -68,9 +68,9 @@
  * handle. Adds that break the promise lose keys. Calls of bloomfile_add_many() and
  * bloomfile_add_digests() with 64 keys or more then take a third to a half of the time (blocked,
  * classic), while the file has no other writer and its pages are in memory. Such a call locks out
- * new writers, for a few thousand keys at a time. Until these keys are added, these things wait: a
- * writer that opens the file, a fork in another thread, signals that are sent to this thread, and
- * in this process opening, syncing and closing other live filters.
+ * new writers, for a few thousand keys at a time. Until these keys are added, the following
+ * wait: a writer that opens the file, a fork in another thread, signals sent to this thread, and
+ * calls in this process that open, sync or close other live filters.
  *
  * Sole adder. BLOOMFILE_OPEN_SOLE_ADDER makes the same promise, and adds that break it lose keys.
  * Single adds then take a third of the time, and batches an eighth to a third (blocked, classic).
@@ -378,7 +378,7 @@ BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, u
  *   EMLINK               a layer is a mount point
  *   BLOOMFILE_ESERIES    a file with the name of a layer is not a layer of this series, or `path`
  *                        is not the first layer; nothing was removed
- *   BLOOMFILE_EREPLACED  a file was replaced during the call, or layers kept being made */
+ *   BLOOMFILE_EREPLACED  a file was replaced during the call, or writers kept making layers */
 BLOOMFILE_API int bloomfile_unlink(const char *path);
 
 #ifdef __cplusplus

@@ -137,11 +137,11 @@ BLOOMFILE_API int bloomfile_builder_set_key_kind(bloomfile_builder *b, uint32_t 
  *
  * This holds until the next call. Calls of this thread with BLOOMFILE_TO_REPLACE then return
  * BLOOMFILE_EREPLACED unless this file, unchanged, is at their path. A live filter changes when a
- * writer joins, syncs or leaves: none can join or leave between the last check and the rename. A
- * writer that had joined before gets BLOOMFILE_EREPLACED at its next sync. In a live series only
- * the first file is compared; bloomfile_rescue() of a series may not replace a file then. A source
- * keeps the file that bloomfile_replace_only() set for it. Returns 0, or an errno of fstat() or
- * open(); after an error nothing has changed. */
+ * writer joins, syncs or leaves. No writer can join or leave between the last check and the rename.
+ * A writer that joined earlier gets BLOOMFILE_EREPLACED at its next sync. In a live series only the
+ * first file is compared. Under a restriction, bloomfile_rescue() of a series cannot replace files.
+ * A source keeps the file that bloomfile_replace_only() set for it. Returns 0, or an errno of
+ * fstat() or open(); after an error nothing has changed. */
 BLOOMFILE_API int bloomfile_thread_replaces_only(int fd);
 
 /* -------------------------------------------------------------------------------------- slices */

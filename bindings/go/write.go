@@ -180,8 +180,8 @@ func (t *target) publish(temporary string) error {
 	return os.Rename(temporary, t.path)
 }
 
-// check returns an error if keys would be lost with the file: it may be a live filter, and has writers or has changed since
-// findTarget, or it may be a layer of a live series, where adding keys to the newest layer does not change the others.
+// check returns an error if replacing the file would lose keys. The file may be a live filter that has writers or has changed
+// since findTarget. Or it may be a layer of a live series: adding keys to the newest layer does not change the other layers.
 func (t *target) check() error {
 	file, err := openNow(t.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ export type LayoutName = "blocked" | "classic" | "counting" | "ribbon";
 export interface OpenOptions {
   /** Open filters whose digests an application makes. State its function with `nameHash`; lookups are maybe until then. */
   applications?: boolean;
-  /** "plain": do not compare the type of a key with the filter's kind of keys. The kind "lower" still converts A to Z to a to z. */
+  /** "plain": do not compare the type of a key with the filter's kind of keys. Filters of the kind "lower" still ignore case (ASCII). */
   keys?: "plain";
 }
 

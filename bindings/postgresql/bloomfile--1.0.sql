@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The functions of the extension. What a bytea answers never changes: IMMUTABLE. A statement that names at most
--- 32 files uses one version of each: STABLE. bloom_contains() is not STRICT, because a NULL filter is an error.
+-- The functions of the extension. What a bytea answers never changes: IMMUTABLE. All rows of a statement use the
+-- same version of a file, if the client's message names at most 32 files: STABLE. bloom_contains() is not STRICT,
+-- because a NULL filter is an error.
 \echo Use "CREATE EXTENSION bloomfile" to load this file. \quit
 
 CREATE FUNCTION bloom_contains(filter bytea, key text) RETURNS boolean

@@ -59,8 +59,8 @@ int replace_open(const char *path, int *fd)
     return *fd >= 0 || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
 }
 
-/* pread() cannot read with a descriptor of O_PATH, or of O_DIRECT into any buffer. Opening the file
- * again takes /proc, and the permission to read. */
+/* pread() fails on an O_PATH descriptor, and on an O_DIRECT descriptor if the buffer is unaligned.
+ * Opening the file again requires /proc and read permission. */
 static int note_head(struct replace_only *only, int fd)
 {
     int own;

@@ -36,10 +36,11 @@ int replace_only_check(const struct replace_only *only, const struct stat *now, 
 /* ---- The lock that a process holds while it replaces a file. */
 
 /* Locks the file that has the name when this returns, by flock(), where locks bind all processes
- * (filesystem_is_local). Waits for another process for at most one second. Sets *claim, for
- * replace_unlock(), to the file if it is locked, or else to -1: the name is not a regular file, the
- * file cannot be read or locked, or another process keeps its lock. A file that is not locked must
- * not stay open: on FUSE, libfuse would rename it away before the new file gets its name.
+ * (filesystem_is_local). Waits for another process for at most one second. Sets *claim,
+ * for replace_unlock(), to a descriptor of the locked file. Sets it to -1 if the name is not a
+ * regular file, if the file cannot be read or locked, or if another process keeps its lock. A file
+ * that is not locked must not stay open: on FUSE, libfuse would rename it away before the new file
+ * gets its name.
  *
  * If `only` is wanted and the file is live, this also locks byte 1, and programs that join or leave
  * its writers wait until replace_unlock(). If another process keeps the flock(), only byte 1 is

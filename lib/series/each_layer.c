@@ -68,7 +68,8 @@ int series_sync(bloomfile_filter *f, const uint8_t *watermark)
 }
 
 /* Joins the layers whose writers were killed, so that they become clean when this process leaves.
- * Not in a child of fork() that has not joined the newest layer. Returns the first error. */
+ * Does nothing in a child of fork() that has not joined the newest layer. Returns the first
+ * error. */
 static int join_dirty(const struct layers *l)
 {
     int error = 0;

@@ -24,10 +24,10 @@ struct removal {
 
 /* Finds and opens the files, and locks those of a live series, so that no process makes another
  * layer. Changes nothing. Returns 0; BLOOMFILE_ESERIES if a file has the name of a layer but is not
- * that layer, or if `path` is not the first file; EMLINK if a file is a mount point; the error with
- * which a header is refused; an error of removal_lock(); BLOOMFILE_EREPLACED if other processes
- * keep changing the files; or an errno. After an error, `series` is still set if the first file is
- * that of a live series. Call removal_end() even after an error. */
+ * that layer, or if `path` is not the first file; EMLINK if a file is a mount point; the error of
+ * an invalid header; an error of removal_lock(); BLOOMFILE_EREPLACED if other processes keep
+ * changing the files; or an errno. Even after an error, `series` is set if the first file belongs
+ * to a live series, and removal_end() must be called. */
 int removal_find(struct removal *r, const char *path);
 
 /* Returns whether a file has this slot. */

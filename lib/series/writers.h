@@ -14,13 +14,13 @@ int writers_find(const bloomfile_filter *f, const struct layers *known, struct l
 bool writers_left_clean(const bloomfile_filter *layer);
 
 /* Joins and leaves each older layer, from number `first` on, that is not clean, and so cleans it.
- * Does not leave a layer that was unclean: it remains unclean until the series is synced. Called
- * for new layers before the handle uses them. So a later failed write is reported to the handle:
- * joining waits for a running sync, and finds a sync that was abandoned. */
+ * Does not leave a layer that was unclean: it remains unclean until the series is synced. Call it
+ * for new layers before the handle uses them: joining waits for a running sync and detects an
+ * abandoned sync. Every later failed write is then reported to the handle. */
 int writers_clean(const struct layers *l, uint64_t first, unsigned flags);
 
-/* Joins a layer that this process has left, or not joined, unless it is clean: the layer's writers
- * may have been killed since. Before a sync and before leaving the series. */
+/* Joins a layer that this process has left or never joined, unless the layer is clean: its writers
+ * may have been killed since. Call it before a sync and before leaving the series. */
 int writers_join_again(bloomfile_filter *layer);
 
 /* Like sync_finish(), for a layer. It is not an error if a newer generation has taken the name of a

@@ -467,7 +467,7 @@ class Verdicts(InspectTest):
             self.create("-q", "-n", 100, stdin=lines(key), name=key)
         self.write("images", self.read("a") + self.read("b"))
         message = self.run_tool("bfinspect", "-q", "images").stderr.decode()
-        self.assertIn("they begin another filter; merge all: bfmerge DEST - <FILE\n", message)
+        self.assertIn("another filter follows; to merge them all: bfmerge DEST - <FILE\n", message)
         self.output("bfmerge", "both", "-", stdin=self.read("images"))
         self.assertEqual(self.query("both", stdin=lines("a", "b")), [b"a", b"b"])
 

@@ -824,7 +824,7 @@ TEST_IN_DIR(single_filter_replaces_an_unreadable_file_that_is_not_a_series_of_se
     }
 }
 
-TEST_IN_DIR(new_series_replaces_no_socket)
+TEST_IN_DIR(new_series_does_not_replace_a_socket)
 {
     const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "series" };
     const int fd = socket(AF_UNIX, SOCK_STREAM, 0);

@@ -103,7 +103,7 @@ static void judge_trailing(struct inspect_report *r)
     uint64_t extra = r->size - inspect_whole_size(&r->info);
     verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
     if (r->is_stream)
-        verdict_advise(r, "they begin another filter; merge all: bfmerge DEST - <FILE");
+        verdict_advise(r, "another filter follows; to merge them all: bfmerge DEST - <FILE");
     else
         verdict_advise(r, "copy it again, or extract the filter: head -c %" PRIu64 " FILE >COPY",
                        inspect_whole_size(&r->info));

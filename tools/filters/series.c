@@ -87,9 +87,9 @@ static bool is_live_layer(const char *path, struct bloomfile_info *info)
     return series_look(path, info) && info->series != 0;
 }
 
-/* look_second() reads the header of the second file of the series `path`; look_series() that of the
- * first file or, if the first is missing or damaged, of the second. Both return false if there is
- * no such layer. */
+/* Reads the header of the second file of the series `path`. Returns false if that file is not its
+ * layer. look_series() reads the first file, and the second only if the first is missing or
+ * damaged. */
 static bool look_second(const char *path, struct bloomfile_info *info)
 {
     char *name = series_path(path, 1);
@@ -292,7 +292,7 @@ bool series_holds(const char *path, char text[SERIES_TEXT])
     return true;
 }
 
-/* The second file is looked for first: a process that creates a series creates it last. */
+/* Checks the second file before the first, because a new series gets its second file last. */
 static bool lacks_first(const char *path, char text[SERIES_TEXT])
 {
     char others[SERIES_TEXT];

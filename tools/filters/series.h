@@ -30,9 +30,9 @@ bool series_files(const char *path, char text[SERIES_TEXT]);
  * false if it can be replaced. */
 bool series_holds(const char *path, char text[SERIES_TEXT]);
 
-/* Why no file may be created at `path`, and none replaced: a live series has lost a layer of that
- * name, or will give that name to a layer. Call series_holds() first if the file exists. Returns
- * false if the name is free. */
+/* Explains why no file may be created or replaced at `path`: a live series has lost the layer of
+ * that name, or will give that name to a layer. Call series_holds() first if the file exists.
+ * Returns false if the name is free. */
 bool series_claims(const char *path, char text[SERIES_TEXT]);
 
 /* Whether the path is a dangling symbolic link. */

@@ -41,8 +41,9 @@ struct input_type_start {
 /* Takes the next bytes of the input. A failed allocation ends the program. */
 void input_type_arrived(struct input_type_start *s, const uint8_t *bytes, size_t size);
 
-/* input_type_judge() for an input that arrives in pieces: a pipe may deliver a few bytes first. The
- * first call warns. Later calls judge again if twice as many bytes have arrived, or all. */
+/* input_type_judge() for an input that arrives in pieces: a pipe may deliver a few bytes first.
+ * Only the first call warns. Later calls check again when the number of bytes has doubled, or when
+ * all bytes have arrived. */
 bool input_type_judge_start(struct input_type_start *s, const char *name,
                             const struct keys_options *options, bool at_end,
                             char reason[INPUT_TYPE_REASON]);

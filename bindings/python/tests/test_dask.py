@@ -536,7 +536,7 @@ class Urls(DaskCase):
                 self.assertEqual(bloomfile.dask.contains(keys, url).compute(), found)
         self.assertEqual(server.fetches, 4)
 
-    def test_times_of_ftp_listings_are_no_version(self):
+    def test_times_of_ftp_listings_are_not_used_as_versions(self):
         """They have minutes."""
         for modify, known in ("20261201102000", True), ("20261201102000.123", True), ("Dec 1 10:20", False), ("Dec 1 2025", False):
             with unittest.mock.patch.object(type(self.storage), "info", lambda *_: {"name": "/a", "size": 1, "modify": modify}):

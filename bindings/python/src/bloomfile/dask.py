@@ -355,7 +355,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
             if _is_worth_keeping(target):
                 _check_not_empty(path, keys)
         if slices > 1 and infos[0].whole_blocks * 512 != size:
-            raise RuntimeError(f"{_printable(path)}: keys were shared out for {size} bits, and the slices are of another filter")
+            raise RuntimeError(f"{_printable(path)}: keys were divided for {size} bits, but the slices are of another filter")
         if not over_capacity:
             _check_capacity(path, infos[0], keys)
         if replace and storage is None:

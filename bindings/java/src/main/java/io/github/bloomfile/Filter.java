@@ -849,7 +849,7 @@ public final class Filter implements Closeable {
         return count;
     }
 
-    /** Looks up a batch. Returns whether the answers do not count: all are maybe. */
+    /** Looks up a batch. Returns true if the answers are not reliable: then all must be "maybe". */
     private boolean isAll(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
         // Checked before, so that faults are rare, and after, so that no answer from a lost page counts.
         if (doubtful && doubt() || mapped != null && mapped.isCut() && lose()) {

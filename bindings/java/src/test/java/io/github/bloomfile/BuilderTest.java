@@ -259,7 +259,7 @@ public class BuilderTest {
         }
     }
 
-    /** Neither whole nor with one damaged byte, which may make the header one of the embedded form, or a record sealed. */
+    /** Undamaged, and with each byte damaged. The damage may turn the header into the embedded form, or a record into sealed. */
     @Test
     public void liveFiltersAreNotReplaced() throws IOException {
         Path path = root.resolve("live.bloom");

@@ -562,7 +562,7 @@ public class FilterTest {
 
     /** What a lookup or a check in another thread meets is the end of the filter, not a change of the file. */
     @Test
-    public void closeDuringLookupsIsNoChangeOrInterruptAndLeavesNoNo() throws Exception {
+    public void closeDuringLookupsNeverReportsChangeOrInterruptsOrAnswersNo() throws Exception {
         Path path = copy("closed");
         long[] digests = digests(64, 9);
         boolean[] all = new boolean[digests.length];

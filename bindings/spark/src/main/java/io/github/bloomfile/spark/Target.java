@@ -36,12 +36,12 @@ import org.slf4j.LoggerFactory;
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
-    /** The sizes of a header in file form and embedded form (section 6); where it has its size and the bit of series. */
+    /** Sizes of the header in file form and embedded form (section 6); offsets of its size field and of the series bit. */
     private static final int HEADER = 4096;
     private static final int EMBEDDED = 512;
     private static final int SIZE = 12;
     private static final int INCOMPAT = 24;
-    /** Where a record (section 7) has state, flags and keys; states. */
+    /** Offsets of state, flags and keys in a record (section 7); values of the state. */
     private static final int STATE = 8;
     private static final int FLAGS = 12;
     private static final int KEYS = 16;

@@ -24,7 +24,8 @@
  * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE too, add the lost
  * keys, then sync or finish: this clears the unclean state for every process, and reports whether a
  * write has failed. If another mapping of the file existed, this sync may return EIO: rescue the
- * filter then. bloomfile_close() alone leaves the file unclean.
+ * filter then. bloomfile_close() alone leaves the file unclean. In a series this flag does not
+ * accept layers that are made after the opening: open the series again.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must

@@ -64,7 +64,8 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size, struct blo
 }
 
 /* The layer in slot 0 has the path that the series was opened by. It may be a newer generation,
- * which was opened by the path without links. */
+ * which was opened by the path without links. A copy in place of a layer would make the series
+ * unreadable. */
 static int check_paths_of_layers(const struct destination *to, const struct series *s,
                                  const struct layers *l)
 {
@@ -73,6 +74,10 @@ static int check_paths_of_layers(const struct destination *to, const struct seri
         const bloomfile_filter *layer = l->list[i];
         const bool given = s->given != NULL && files_slot(s, layer->header.layer) == 0;
         error = source_check_path(to, layer, given ? s->given : layer->path);
+        const bool own = to->only.exists && to->only.file.st_dev == layer->file.device &&
+                         to->only.file.st_ino == layer->file.inode;
+        if (error == 0 && own && s->live && (s->writing || l->count > 1))
+            error = BLOOMFILE_EREPLACED;
     }
     return error;
 }

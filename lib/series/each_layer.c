@@ -113,7 +113,8 @@ int series_finish(bloomfile_filter *f)
 
 void series_close(bloomfile_filter *f)
 {
-    if (f->series->writing) {
+    const struct layers *l = layers_now(f);
+    if (f->series->writing && atomic_load(&layers_newest(l)->live->session->joined)) {
         lookup_add_late(f);
         join_dirty(layers_now(f));
     }

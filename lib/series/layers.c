@@ -135,6 +135,7 @@ static void free_series(struct series *s)
             close(s->folder);
         free(s->path);
         free(s->given);
+        free(s->late);
     }
     free(s);
 }

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 
 #include "handle/opening.h"
-#include "live/adding.h"
 
 /* A set of layers. Once in use it never changes; it is replaced as a whole. */
 struct layers {
@@ -26,9 +25,12 @@ struct series_process {
     atomic_size_t users[2]; /* of a forgetting series: threads between enter and leave */
     struct report report;   /* the last failure to find or make a layer; protected by `finding` */
     pthread_mutex_t repeating;
-    /* Of a forgetting series: late adds whose repetition failed; protected by `repeating`. */
-    atomic_size_t late; /* above ADDING_MOST: there was no room for all digests */
-    uint64_t late_digests[ADDING_MOST];
+};
+
+/* Late adds whose repetition failed (live.md, S10). */
+struct late {
+    size_t count;
+    uint64_t digests[];
 };
 
 struct series {
@@ -46,6 +48,9 @@ struct series {
     atomic_bool many_found; /* the last batch of lookups found many keys */
     bool missing;           /* the last search missed a layer; protected by `finding` */
     int finished;           /* result of bloomfile_finish() */
+    /* Changed only as a whole, with `repeating`, because a child of fork() inherits it. */
+    _Atomic(struct late *) late;
+    atomic_bool late_lost; /* memory ran out, and late adds could not be kept */
 };
 
 static inline bloomfile_filter *layers_newest(const struct layers *l)

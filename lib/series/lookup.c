@@ -3,6 +3,7 @@
 #include "series/lookup.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle/lookup.h"
@@ -446,30 +447,45 @@ static int add_again(const bloomfile_filter *f, const uint64_t *digests, size_t 
 
 int lookup_add_late(const bloomfile_filter *f)
 {
-    struct series_process *p = f->series->process;
+    struct series *s = f->series;
     int error = 0;
-    if (atomic_load_explicit(&p->late, memory_order_acquire) == 0)
+    if (atomic_load(&s->late_lost))
+        return ENOMEM;
+    if (atomic_load_explicit(&s->late, memory_order_acquire) == NULL)
         return 0;
-    pthread_mutex_lock(&p->repeating);
-    const size_t n = atomic_load(&p->late);
-    if (n > 0)
-        error = n > ADDING_MOST ? ENOMEM : add_again(f, p->late_digests, n);
-    if (error == 0)
-        atomic_store(&p->late, 0);
-    pthread_mutex_unlock(&p->repeating);
+    pthread_mutex_lock(&s->process->repeating);
+    struct late *late = s->late;
+    for (size_t at = 0; late != NULL && at < late->count && error == 0; at += ADDING_MOST) {
+        const size_t left = late->count - at;
+        error = add_again(f, late->digests + at, left < ADDING_MOST ? left : ADDING_MOST);
+    }
+    if (error == 0) {
+        s->late = NULL;
+        free(late);
+    }
+    pthread_mutex_unlock(&s->process->repeating);
     return error;
 }
 
 /* The keys were reported as added, and adding them again would find them in the older layer. */
 static void keep_late(const bloomfile_filter *f, const struct task *t)
 {
-    struct series_process *p = f->series->process;
-    pthread_mutex_lock(&p->repeating);
-    const size_t n = atomic_load(&p->late);
-    if (n + t->again <= ADDING_MOST)
-        memcpy(p->late_digests + n, t->again_digests, t->again * sizeof *p->late_digests);
-    atomic_store(&p->late, n + t->again);
-    pthread_mutex_unlock(&p->repeating);
+    struct series *s = f->series;
+    pthread_mutex_lock(&s->process->repeating);
+    struct late *old = s->late;
+    const size_t n = old != NULL ? old->count : 0, count = n + t->again;
+    struct late *all = malloc(sizeof *all + count * sizeof *all->digests);
+    if (all != NULL) {
+        all->count = count;
+        if (n > 0)
+            memcpy(all->digests, old->digests, n * sizeof *all->digests);
+        memcpy(all->digests + n, t->again_digests, t->again * sizeof *all->digests);
+        s->late = all;
+        free(old);
+    } else {
+        s->late_lost = true;
+    }
+    pthread_mutex_unlock(&s->process->repeating);
 }
 
 int series_add(bloomfile_filter *f, const uint64_t *digests, size_t n, bool *was_new,

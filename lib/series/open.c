@@ -100,7 +100,11 @@ static int find_other_layers(bloomfile_filter *f)
     if (error != 0)
         return error;
     layers_replace(f, all);
-    return s->writing ? writers_clean(all, 0, s->flags) : 0;
+    error = s->writing ? writers_clean(all, 0, s->flags) : 0;
+    /* A layer that is made later and becomes unclean may lack keys that the caller does not know.
+     */
+    s->flags &= ~(unsigned)BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
+    return error;
 }
 
 static int opened(bloomfile_filter **out, bloomfile_filter *f, int error)

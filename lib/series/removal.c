@@ -66,6 +66,17 @@ static uint64_t slots_of(const struct series *s)
     return s->generations != 0 ? s->generations : HEADER_MOST_LAYERS;
 }
 
+/* A dangling link may occupy the name of the next layer. */
+static int check_next_name(const struct series *s, uint64_t slot)
+{
+    struct stat made;
+    const int error = files_check_free(s->path, slot);
+    char *path = error == BLOOMFILE_ESERIES ? files_path(s, slot) : NULL;
+    const bool is_made = path != NULL && stat(path, &made) == 0; /* a writer has just made it */
+    free(path);
+    return is_made ? BLOOMFILE_EREPLACED : error;
+}
+
 static int find_layers(struct removal *r, const struct series *s, const struct header *first)
 {
     int error = files_check_mount(s, 0);
@@ -77,8 +88,8 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;
-        if (error == ENOENT && r->count == slot) /* a dangling link may occupy the next name */
-            error = files_check_free(s->path, slot);
+        if (error == ENOENT && r->count == slot)
+            error = check_next_name(s, slot);
         if (removal_is_free(error)) /* later names may still exist */
             error = 0;
     }

@@ -235,6 +235,17 @@ static int close_writer(void)
     return 0;
 }
 
+static int add_other_key_in_child(void)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(add_other_key() == 0 ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
 /* S10. The key is in the older layer, so adding it again does not add it to the newest. */
 TEST_IN_DIR(late_key_whose_repetition_failed_is_added_by_the_next_call)
 {
@@ -242,6 +253,7 @@ TEST_IN_DIR(late_key_whose_repetition_failed_is_added_by_the_next_call)
         int (*run)(void), error;
     } next[] = { { add_key, 0 },
                  { add_other_key, 0 },
+                 { add_other_key_in_child, 0 },
                  { sync_writer, 0 },
                  { finish_writer, BLOOMFILE_EMISSINGLAYER }, /* sticky */
                  { close_writer, 0 } };
@@ -564,6 +576,19 @@ static void assert_all_clean(void)
     bloomfile_close(f);
 }
 
+/* The writer accepted the layers that were there when it opened the series. It does not know which
+ * keys these layers may lack. */
+static void open_again_if_later_layers_are_unclean(void)
+{
+    assert_error(bloomfile_add_digest(writer, number(0, LIVE_KEYS), NULL), BLOOMFILE_EUNCLEAN);
+    assert_error(sync_writer(), BLOOMFILE_EUNCLEAN);
+    assert_error(finish_writer(), BLOOMFILE_EUNCLEAN);
+    assert_true(finds(writer, ABSENT));
+    bloomfile_close(writer);
+    assert_error(open_error(), BLOOMFILE_EUNCLEAN);
+    writer = opened("series", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
+}
+
 /* S11, S12. Otherwise the series would be unclean after the next boot, or is now. */
 TEST_IN_DIR(last_writer_cleans_layers_of_killed_writers)
 {
@@ -573,6 +598,8 @@ TEST_IN_DIR(last_writer_cleans_layers_of_killed_writers)
             for (size_t i = 0; i < ROWS(ends); i++) {
                 survive(early, in_sync * (early ? 3 : 1), BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
                 assert_error(open_error(), in_sync ? BLOOMFILE_EUNCLEAN : 0);
+                if (early && in_sync)
+                    open_again_if_later_layers_are_unclean();
                 add_digests_of(writer, 0, LIVE_KEYS + 1);
                 assert_error(ends[i](), 0);
                 const bool unclean = in_sync && ends[i] == close_writer;
@@ -689,6 +716,21 @@ TEST_IN_DIR(copy_does_not_replace_another_file_at_the_path_of_its_series)
         assert_error(bloomfile_copy_sealed(TO_PATH("kept", BLOOMFILE_TO_REPLACE), reader, NULL), 0);
         end();
     }
+}
+
+TEST_IN_DIR(series_is_not_copied_over_its_own_layer)
+{
+    static const char *const names[] = { "series.1", "series.2" };
+    for (unsigned writing = 0; writing < 2; writing++)
+        for (size_t i = 0; i < ROWS(names); i++) {
+            begin(3, 0);
+            make_two();
+            const bloomfile_filter *from = writing ? writer : reader;
+            assert_error(bloomfile_copy_sealed(TO_PATH(names[i], BLOOMFILE_TO_REPLACE), from, NULL),
+                         BLOOMFILE_EREPLACED);
+            assert_error(open_error(), 0);
+            end();
+        }
 }
 
 /* ---- making a layer */

@@ -113,6 +113,17 @@ class Lines(ToolTest):
         thread.join()
         self.assertEqual(made, filter_of(b"one", b"two", b"", b"three"))
 
+    def test_key_file_may_be_a_fifo_with_the_name_of_a_layer(self):
+        """Only its reader opens it: another opening would wake the writer, whose keys would then be lost."""
+        os.mkfifo(self.folder / "made.1")
+        keys = lines(*numbered(1000))
+        for _ in range(8):
+            writer = threading.Thread(target=self.write, args=("made.1", keys))
+            writer.start()
+            self.output("bfcreate", "-qf", "made", "made.1")
+            writer.join()
+            self.assertEqual(self.output("bfquery", "-c", "made", stdin=keys), b"1000\n")
+
     def test_fifo_can_be_a_key_file(self):
         os.mkfifo(self.folder / "fifo")
 

@@ -413,7 +413,7 @@ class Kinds(ToolTest):
         self.create("-q", "-x", 8, stdin=b"1234567\n", name="made")  # fixed lines are records
         self.assertEqual(self.output("bfquery", "-x", 8, "made", stdin=b"1234567\n"), b"1234567\n")
 
-    def test_slow_pipe_is_refused_as_soon_as_it_shows_its_kind(self):
+    def test_slow_pipe_is_refused_if_it_is_not_keys_after_all(self):
         """Its first bytes may be keys."""
         text, wide = b"abcdefg\nkey1\nkey2\nkey3\n\n", "ab\nkey1\nkey2 long enough\n".encode("utf-16-le")
         self.create("-q", "-x", 8, stdin=bytes(8), name="made")
@@ -427,6 +427,12 @@ class Kinds(ToolTest):
             status, _, message = self.result(process, data[first:])
             self.assertEqual(status, 2, words)
             self.assertIn(says, message)
+
+    def test_records_of_a_slow_pipe_may_begin_like_text(self):
+        process = self.start("bfuniq", "-x", 8)
+        for piece in b"abcdefgh", b"abc\ndefg":
+            self.write_to(process, piece)
+        self.assertEqual(self.result(process, bytes(8)), (0, b"abcdefghabc\ndefg" + bytes(8), b""))
 
     def test_unrecorded_kind_gives_no_warning(self):
         self.write("library", craft.make("blocked", 512, 4, numbered(3)))

@@ -254,6 +254,13 @@ class Files(SeriesTest):
                 self.write("live", damaged)
             self.writers_refuse("live", r"the series of live\.1 to live\.4 needs that name for its first file"
                                         r" \(restore or repair|it is not a filter")
+        self.create("-q", stdin=b"a\n", name="single")
+        for content in b"", None:
+            if content is None:
+                (self.folder / "live").unlink()
+            else:
+                self.write("live", content)
+            self.assertIn("needs that name for its first file", self.trouble("bfinspect", "-f", "--svg", "live", "single"))
         self.write("live", whole)
         self.has_all("live")
 

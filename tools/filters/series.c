@@ -71,7 +71,8 @@ bool series_look(const char *path, struct bloomfile_info *info)
 {
     uint8_t bytes[4096];
     struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const bool is_file = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* opens no FIFO */
+    const int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     *info = BLOOMFILE_INFO_INIT;
     const ssize_t have = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     if (fd >= 0)

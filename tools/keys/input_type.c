@@ -308,7 +308,7 @@ bool input_type_judge_start(struct input_type_start *s, const char *name,
                             char reason[INPUT_TYPE_REASON])
 {
     const bool is_first = s->judged == 0, is_all = at_end || s->size == INPUT_TYPE_SIZE;
-    if (s->size == s->judged || (!is_all && s->size / 2 < s->judged))
+    if (s->size == s->judged || (!is_first && !is_all))
         return true;
     s->judged = s->size;
     if (is_first)

@@ -42,8 +42,8 @@ struct input_type_start {
 void input_type_arrived(struct input_type_start *s, const uint8_t *bytes, size_t size);
 
 /* input_type_judge() for an input that arrives in pieces: a pipe may deliver a few bytes first.
- * Only the first call warns. Later calls check again when the number of bytes has doubled, or when
- * all bytes have arrived. */
+ * The first call warns. Later calls do nothing before INPUT_TYPE_SIZE bytes, or all bytes, have
+ * arrived: more bytes may show that good records only began like text. */
 bool input_type_judge_start(struct input_type_start *s, const char *name,
                             const struct keys_options *options, bool at_end,
                             char reason[INPUT_TYPE_REASON]);

@@ -67,9 +67,6 @@ static void check_existing(const char *path, const struct stat *now, bool replac
 
 static void check_new(const char *path)
 {
-    char why[SERIES_TEXT];
-    if (series_claims(path, why))
-        cli_fail(0, "cannot write %s: %s", path, why);
     if (series_dangles(path))
         cli_fail(0, "cannot write %s: it is a dangling symbolic link", path);
     char *copy = strdup(path);
@@ -83,6 +80,7 @@ static void check_new(const char *path)
 void picture_check_target(const char *path, bool replace)
 {
     struct stat now;
+    char why[SERIES_TEXT];
     if (is_stdout(path) && isatty(STDOUT_FILENO))
         cli_usage("cannot write an image to a terminal (redirect standard output)");
     if (is_stdout(path))
@@ -91,6 +89,8 @@ void picture_check_target(const char *path, bool replace)
         check_existing(path, &now, replace, NULL);
     else
         check_new(path);
+    if (series_claims(path, why))
+        cli_fail(0, "cannot write %s: %s", path, why);
 }
 
 /* Notes the file before it is checked, so that a file that appears later is not replaced. */

@@ -8,8 +8,8 @@
  * synchronise, leave; a reader looks the key up, knowing the layers of any earlier time. Writers are
  * killed between any two steps. With -DLOSSES=1 the power fails once, and whatever was not
  * synchronised is there or is not; with -DHANDS=1 a file is removed, or a stranger's put into a
- * free slot; with -DFAILS=1 a commit of bit 2 fails, and poisons. -DG=2 makes two generations; else
- * the series grows.
+ * free slot; with -DFAILS=1 a commit of bit 2 fails, and poisons; with -DREMOVALS=1 a process removes
+ * the series (S15). -DG=2 makes two generations; else the series grows.
  * What live.md says of one file (the order in commits, joining, being told) is live.pml's: a step
  * here. Left out: periods, threads but for one that adds late, a layer that was exchanged for an
  * older copy, copies and sealing.
@@ -18,7 +18,8 @@
  * power who was told of its synchronisation, until a forgetting series has replaced its layer; an
  * add is told of only while its layer is there; a layer that is missing is noticed; one exact adder
  * finds the key new; no file is replaced but a generation's by the one G later; kills and losses of
- * power alone never have a series refused. Nobody waits for ever (spin's invalid end states).
+ * power alone never have a series refused; nobody is told of an add to a removed series. Nobody waits
+ * for ever (spin's invalid end states).
  *
  * Its steps are named as in the code ("grow 1"): each is a comment here and there. scripts/campaign model
  * has the switches; each -DBUG_ leaves something out, and must be found. One is not, with
@@ -39,6 +40,9 @@
 #ifndef FAILS
 #define FAILS 0         /* commits of `succeed` whose synchronisation tells */
 #endif
+#ifndef REMOVALS
+#define REMOVALS 0      /* of a growing series */
+#endif
 #ifdef G
 #define FORGETS 1
 #define SLOTS G
@@ -55,16 +59,19 @@
 #define FOREIGN (LAYERS + 3)
 #define FILES (LAYERS + 4)
 #define READER (WRITERS + 1)
+#define REMOVER (WRITERS + 2)
+#define LAST (READER + REMOVALS)
 #define slot(l) ((l) % SLOTS)
 
 /* mark: bit 2 of `flags`, 1 if in a torn record only, 2 in the one in force. d...: on disk. */
-typedef file { byte layer, mark, dmark, users, byte1, locks; bit key, dkey, whole, dwhole, clean, poison };
+typedef file { byte layer, mark, dmark, users, byte1, locks; bit key, dkey, whole, dwhole, clean, poison, removing };
 file f[FILES];
 byte name[SLOTS], dname[SLOTS]; /* the directory: which file, or 0 */
 byte files;             /* that were made */
 byte kills, losses, hands, fails;
-bit gone[WRITERS + 2];
-byte reading[WRITERS + 2];      /* names: 1, or 2 if one has changed meanwhile */
+bit removed;            /* a name, by the remover */
+bit gone[WRITERS + 3];
+byte reading[WRITERS + 3];      /* names: 1, or 2 if one has changed meanwhile */
 
 /* 1 + the newest layer with the key, as an adder, a synchroniser, an exact adder was told */
 byte owed, promised, sole;
@@ -74,6 +81,9 @@ byte named, begun;      /* the newest layer that has had a name; that may have a
 #define NEWEST own[hi - 1]
 #define MARKED(a) (f[a].mark > 0)
 #define FORGOTTEN(l) (FORGETS && named >= (l) + G)
+/* A removal may have taken the layer since it was opened. */
+#define HERE(l) (!removed || name[l] == own[l])
+#define ALL_HERE (HERE(0) && HERE(1) && (LAYERS < 3 || HERE(2)))
 
 /* A commit that does not change bit 2, by who holds byte 1. Both records are on disk then. */
 #ifdef BUG_KEEP
@@ -92,6 +102,7 @@ inline drop(who) {
         f[x].users = f[x].users & ~(1 << who);
         if :: f[x].byte1 == who -> f[x].byte1 = 0 :: else fi;
         if :: f[x].locks == who -> f[x].locks = 0 :: else fi;
+        if :: who == REMOVER -> f[x].removing = 0 :: else fi;
         x++
     :: else -> x = 0; break
     od;
@@ -101,14 +112,14 @@ inline drop(who) {
 inline changed() {
     x = 1;
     do
-    :: x <= READER -> reading[x] = (reading[x] -> 2 : 0); x++
+    :: x <= LAST -> reading[x] = (reading[x] -> 2 : 0); x++
     :: else -> x = 0; break
     od
 }
 
 inline drop_all() {
     i = 1;
-    do :: i <= READER -> drop(i); gone[i] = 1; i++ :: else -> i = 0; break od
+    do :: i <= LAST -> drop(i); gone[i] = 1; i++ :: else -> i = 0; break od
 }
 
 proctype Fate() {
@@ -116,7 +127,7 @@ proctype Fate() {
     do
     :: atomic { kills < KILLS ->
             kills++; i = 1;
-            do :: i < WRITERS -> i++ :: break od;
+            do :: i < (REMOVALS -> REMOVER : WRITERS) -> i++ :: break od;
             drop(i); gone[i] = 1; i = 0 }
     :: atomic { losses < LOSSES ->
             losses++;
@@ -196,7 +207,7 @@ inline open_series() {
                 if
                 :: !x && hi && s == hi && !MARKED(NEWEST) && (FORGETS || hi < 3 || MARKED(own[hi - 3])) ->
                     s = 0; reading[me] = 0; break
-                :: else -> if :: reading[me] == 1 -> assert(hands || fails); goto dead :: else fi
+                :: else -> if :: reading[me] == 1 -> assert(hands || fails || removed); goto dead :: else fi
                 fi } }
     od
 }
@@ -220,7 +231,7 @@ opened:
 #ifndef BUG_LOOK                                        /* grow 8: after the bits */
                 if :: MARKED(NEWEST) -> goto enter :: else fi;
 #endif
-                assert(FORGOTTEN(due - 1)); due = 0 }   /* the answer is no */
+                assert(FORGOTTEN(due - 1) || !HERE(hi - 1)); due = 0 }  /* the answer is no */
         od;
 dead:   skip
     } unless { gone[READER] };
@@ -236,7 +247,8 @@ dead:   skip
 /* Whom a writer has not joined, and will, it waits for. */
 #define JOINED(a) ((f[a].users & (1 << me)) != 0)
 #define SETTLED(a) (f[a].clean || JOINED(a))
-#define FREE(a) (SETTLED(a) && !(a == NEWEST && !JOINED(a)) || !f[a].byte1)
+#define MAY_JOIN(a) (!f[a].byte1 && !f[a].removing)
+#define FREE(a) (SETTLED(a) && !(a == NEWEST && !JOINED(a)) || MAY_JOIN(a))
 
 #define ADD 1
 #define EXACT 2
@@ -250,6 +262,9 @@ enter:
         atomic {                                        /* S11 */
             (FREE(own[0]) && FREE(own[1]) && FREE(own[2]) && FREE(own[3])) || OF_ANY(poison) ->
             if :: OF_ANY(poison) -> goto dead :: else fi;
+#ifndef BUG_HERE
+            if :: !ALL_HERE -> goto enter :: else fi;
+#endif
             s = lo;
             do
             :: s < hi - 1 -> if :: !SETTLED(own[s]) -> LEAVE(own[s]) :: else fi; s++
@@ -281,7 +296,7 @@ idle:   if
         :: task = EXACT
 #endif
         :: atomic { hi < LAYERS -> j = hi - 1; goto succeed }
-        :: atomic { !OF_ANY(byte1) ->                   /* S12 */
+        :: atomic { !OF_ANY(byte1) && !OF_ANY(removing) ->      /* S12 */
                 if :: OF_ANY(poison) -> goto dead :: else fi;
                 if :: MARKED(NEWEST) -> goto enter :: else fi;
                 s = lo;
@@ -350,15 +365,17 @@ set:
             if :: MARKED(NEWEST) -> x = 0; task = AGAIN; goto enter :: else fi;
 #endif
             assert(!FORGOTTEN(hi - 1)) };
-told:   atomic { owed = (FORGETS -> MAX(owed, x) : 1); x = 0; task = 0; since = 0; goto idle };
+told:   atomic {
+            assert(HERE(0) && HERE(hi - 1));
+            owed = (FORGETS -> MAX(owed, x) : 1); x = 0; task = 0; since = 0; goto idle };
 
 succeed:
         atomic {
 #ifndef BUG_LOCK                                        /* grow 2: one process at a time */
-            f[own[j]].byte1 == 0 ->
+            f[own[j]].byte1 == 0 && (JOINED(own[j]) || !f[own[j]].removing) ->
             f[own[j]].byte1 = me;
 #endif
-            if :: f[own[j]].poison -> goto dead :: else fi;
+            if :: f[own[j]].poison || !HERE(j) || !HERE(0) -> goto dead :: else fi;
 #ifndef BUG_SUCCEEDED
             if :: MARKED(own[j]) -> f[own[j]].byte1 = 0; j = 0; goto enter :: else fi;
 #endif
@@ -428,6 +445,48 @@ dead:   skip
     atomic { drop(me); forget_all(); task = 0; j = 0; since = 0; gone[me] = 0; goto enter }
 }
 
+/* ---- a process that removes the series: S15 */
+
+proctype Remover() {
+    byte own[4], lo, hi, s, x;
+enter:
+    {
+        do                                              /* remove 1: find the names */
+        :: atomic { s < SLOTS ->
+                x = name[s];
+                if :: x == FOREIGN -> goto over :: x && x != FOREIGN -> hi = s + 1 :: else fi;
+                own[s] = x; s++ }
+        :: atomic { s == SLOTS -> s = 0; break }
+        od;
+        do
+        :: atomic { s < hi ->
+#ifndef BUG_HELD                                        /* lock writers out of each file */
+                if :: f[own[s]].users -> goto over :: else fi;
+                f[own[s]].removing = (own[s] > 0);
+#endif
+                s++ }
+        :: atomic { s == hi -> s = 0; break }
+        od;
+#ifndef BUG_NAMES                                 /* remove 2: look at the names again */
+        do
+        :: atomic { s < SLOTS -> if :: name[s] != own[s] -> goto over :: else fi; s++ }
+        :: atomic { s == SLOTS -> break }
+        od;
+#endif
+        atomic {                                        /* remove 3 */
+            if :: hi > 1 -> f[own[hi - 2]].dmark = f[own[hi - 2]].mark :: else fi;
+            s = hi };
+        do                                              /* remove 4: the newest first */
+        :: atomic { s > 1 -> s--; name[s] = 0; removed = 1; changed() }
+        :: atomic { s < 2 -> s = 1; break }
+        od;
+        atomic { do :: s < SLOTS -> dname[s] = name[s]; s++ :: else -> s = 0; break od };
+        atomic { name[0] = 0; removed = 1; changed() };
+over:   skip
+    } unless { gone[REMOVER] };
+    atomic { drop(REMOVER); forget_all(); gone[REMOVER] = 0; goto enter }
+}
+
 init {
     atomic {
         files = 1; f[1].whole = 1; f[1].dwhole = 1; f[1].clean = 1; f[0].clean = 1; f[FOREIGN].layer = 200;
@@ -435,6 +494,9 @@ init {
         run Fate();
 #ifndef NO_READER
         run Reader();
+#endif
+#if REMOVALS
+        run Remover();
 #endif
         byte i = 1;
         do :: i <= WRITERS -> run Writer(i); i++ :: else -> break od

@@ -26,6 +26,7 @@ WHOLE = [
     ("sole", "sole", "-DHOLDS"),
     ("grow", "grow", "-DLAYERS=2 -DKILLS=0 -DFAILS=1"),
     ("grow", "grow", "-DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT"),
+    ("grow", "grow", "-DLAYERS=2 -DKILLS=0 -DREMOVALS=1"),
     ("grow", "grow", "-DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1"),
     ("seal", "live", "-DKEYS=1 -DNO_SYNCS -DWRITERS=1 -DSESSIONS=2 -DLOSSES=1"),
 ]
@@ -37,6 +38,7 @@ DEEP = [
     ("join", "live", ""),
     ("grow", "grow", ""),
     ("grow", "grow", "-DLAYERS=2 -DLOSSES=1"),
+    ("grow", "grow", "-DLAYERS=2 -DWRITERS=1 -DLOSSES=1 -DREMOVALS=1"),
     ("grow", "grow", "-DG=2 -DLAYERS=2"),
     ("grow", "grow", "-DG=2 -DLAYERS=3 -DKILLS=0 -DNO_EXACT"),
     ("grow", "grow", "-DG=2 -DLAYERS=3 -DWRITERS=1 -DLOSSES=1 -DHANDS=1 -DNO_EXACT"),
@@ -76,6 +78,7 @@ BUGS = {
     "-DLAYERS=2 -DKILLS=0 -DLOSSES=1": "NAME DIRECTORY JOIN LEAVE SYNC",
     "-DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1": "CLEAN",
     "-DLAYERS=2 -DKILLS=0 -DHANDS=1": "REPLACE",
+    "-DLAYERS=2 -DKILLS=0 -DREMOVALS=1": "HELD NAMES HERE",
     "-DLAYERS=2 -DKILLS=0 -DHANDS=1 -DG=2 -DNO_EXACT": "OVER GAP",
     "-DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT": "BEFORE",
     "-DLAYERS=3 -DG=2 -DNO_EXACT": "REMAKE",

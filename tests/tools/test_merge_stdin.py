@@ -234,13 +234,18 @@ class Replaced(StreamTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_file_overwritten_after_its_end_was_read_is_not_replaced(self):
-        """The new filters are as long as the old ones."""
-        process = self.merge_stopped_at_end()
-        self.until_time_moves()
-        with open(self.folder / "images", "r+b") as file:
-            file.write(self.images[1] + self.images[0])
-        process.send_signal(signal.SIGCONT)
-        self.refused(process)
+        """The new filters are as long as the old ones. cp -p also keeps the time of modification."""
+        for keeps_time in False, True:
+            self.write("images", self.stream)
+            process = self.merge_stopped_at_end()
+            before = os.stat(self.folder / "images")
+            self.until_time_moves()
+            with open(self.folder / "images", "r+b") as file:
+                file.write(self.images[1] + self.images[0])
+            if keeps_time:
+                os.utime(self.folder / "images", ns=(before.st_atime_ns, before.st_mtime_ns))
+            process.send_signal(signal.SIGCONT)
+            self.refused(process)
 
 
 if __name__ == "__main__":

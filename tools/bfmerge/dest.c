@@ -101,13 +101,19 @@ void merge_dest_check_names(const struct merge_dest *d)
         check(d, is_source, NULL);
 }
 
-/* Whether standard input was this file, and all keys that the file has now were read. */
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whether standard input was this file, and all keys that the file has now were read. cp -p
+ * can restore st_mtim, but not st_ctim. */
 static bool was_read(const struct merge_sources *s, const struct stat *now)
 {
     const struct stat *then = &s->stdin_file;
     return s->stdin_whole && now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
-           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
-           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+           now->st_size == then->st_size && same_time(now->st_mtim, then->st_mtim) &&
+           same_time(now->st_ctim, then->st_ctim);
 }
 
 static bool is_source(const struct merge_dest *d, const struct merge_sources *s)

@@ -264,6 +264,38 @@ class Files(SeriesTest):
         self.write("live", whole)
         self.has_all("live")
 
+    @needs(*UNPRIVILEGED)
+    def test_unreadable_file_counts_as_a_layer(self):
+        """A new file could hide its keys."""
+        def refused(name, unreadable):
+            (self.folder / unreadable).chmod(0)
+            message = self.trouble("bfcreate", "-f", name, stdin=lines("a"), before=UNPRIVILEGED)
+            self.assertIn(f": cannot check whether {unreadable} is a layer of a series: Permission denied (write to", message)
+            (self.folder / unreadable).chmod(0o644)
+        whole = self.read("live")
+        refused("live", "live")
+        refused("live.9", "live")
+        for content in craft.flip(whole, 200), b"", None:
+            if content is None:
+                (self.folder / "live").unlink()
+            else:
+                self.write("live", content)
+            refused("live", "live.1")
+            refused("live.9", "live.1")
+        refused("live.1", "live.1")
+        self.write("live", whole)
+        self.has_all("live")
+
+    def test_intact_filter_in_place_of_the_first_file_is_replaced(self):
+        """No key of the old layers can be found any more."""
+        self.output("bfseal", "-q", "live", "sealed")
+        self.create_live("-n", 100, name="one")
+        for name in "sealed", "one":
+            shutil.move(self.folder / name, self.folder / "live")
+            self.create("-qf", stdin=lines("a"), name="live")
+            self.assertEqual(self.query("live", stdin=lines("a")), [b"a"])
+        self.output("bfcreate", "-q", "live.9", stdin=lines("a"))
+
     def test_damaged_later_layer_is_not_replaced(self):
         """Not even if the first file is damaged or missing too."""
         first, whole = self.read("live"), self.read("live.2")

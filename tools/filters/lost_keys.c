@@ -33,7 +33,7 @@ static const double accident = 1e-9;
 bool lost_keys_is_live(const char *path)
 {
     struct bloomfile_info info;
-    return series_look(path, &info) && info.state == BLOOMFILE_STATE_LIVE;
+    return series_look(path, &info) == 0 && info.state == BLOOMFILE_STATE_LIVE;
 }
 
 bool lost_keys_are_in(const char *path)

@@ -34,7 +34,7 @@ bool same_file_is(const char *output, const char *input)
 static uint64_t files_of(const char *filter)
 {
     struct bloomfile_info first;
-    if (!series_look(filter, &first) || first.series == 0)
+    if (series_look(filter, &first) != 0 || first.series == 0)
         return 1;
     return first.generations > 0 ? first.generations : SERIES_MOST;
 }

@@ -67,41 +67,43 @@ bool series_dangles(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
 }
 
-bool series_look(const char *path, struct bloomfile_info *info)
+int series_look(const char *path, struct bloomfile_info *info)
 {
     uint8_t bytes[4096];
     struct stat st;
-    const bool is_file = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* opens no FIFO */
-    const int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     *info = BLOOMFILE_INFO_INIT;
+    if (stat(path, &st) != 0)
+        return ENOENT;
+    if (!S_ISREG(st.st_mode))
+        return BLOOMFILE_ENOTREGULAR; /* opens no FIFO */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     const ssize_t have = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
+    int error = have < 0 ? errno : BLOOMFILE_ETRUNCATED;
+    if (have == (ssize_t)sizeof(bytes) || have == st.st_size)
+        error = bloomfile_inspect(bytes, (uint64_t)st.st_size, info, NULL, NULL);
     if (fd >= 0)
         close(fd);
-    const bool whole = have == (ssize_t)sizeof(bytes) || (have > 0 && have == st.st_size);
-    const int error =
-        whole ? bloomfile_inspect(bytes, (uint64_t)st.st_size, info, NULL, NULL) : EIO;
-    return error == 0 || error == BLOOMFILE_ERECORD; /* the header is being written */
+    return error == BLOOMFILE_ERECORD ? 0 : error; /* the header is being written */
 }
 
-static bool is_live_layer(const char *path, struct bloomfile_info *info)
+/* Whether series_look() failed because it could not read the file, which may be a layer. */
+static bool is_unknown(int error)
 {
-    return series_look(path, info) && info->series != 0;
+    return error > 0 && error != ENOENT;
 }
 
-/* Reads the header of the second file of the series `path`. Returns false if that file is not its
- * layer. look_series() reads the first file, and the second only if the first is missing or
- * damaged. */
-static bool look_second(const char *path, struct bloomfile_info *info)
+static bool is_layer_of_slot(const struct bloomfile_info *info, uint64_t slot)
+{
+    return info->series != 0 && series_slot(info) == slot;
+}
+
+/* series_look() for the second file of the series `path`. BLOOMFILE_ESERIES: not that layer. */
+static int look_second(const char *path, struct bloomfile_info *info)
 {
     char *name = series_path(path, 1);
-    const bool is = is_live_layer(name, info) && series_slot(info) == 1;
+    const int error = series_look(name, info);
     free(name);
-    return is;
-}
-
-static bool look_series(const char *path, struct bloomfile_info *info)
-{
-    return (is_live_layer(path, info) && series_slot(info) == 0) || look_second(path, info);
+    return error == 0 && !is_layer_of_slot(info, 1) ? BLOOMFILE_ESERIES : error;
 }
 
 /* ----------------------------------------------------------------------------- explanations */
@@ -194,7 +196,7 @@ static void explain_sealed(const struct bloomfile_open_report *r, char *text)
 static bool explain_absence(const char *path, char *text)
 {
     struct bloomfile_info second;
-    const bool is = look_second(path, &second);
+    const bool is = look_second(path, &second) == 0;
     if (is)
         snprintf(text, SERIES_TEXT,
                  "it is missing: the first file of the series of %.*s.1 (restore it, or copy it "
@@ -276,7 +278,7 @@ bool series_holds(const char *path, char text[SERIES_TEXT])
 {
     char others[SERIES_TEXT];
     struct bloomfile_info info;
-    if (!is_live_layer(path, &info))
+    if (series_look(path, &info) != 0 || info.series == 0)
         return false;
     if (series_slot(&info) != 0) {
         snprintf(text, SERIES_TEXT,
@@ -293,12 +295,33 @@ bool series_holds(const char *path, char text[SERIES_TEXT])
     return true;
 }
 
-/* Checks the second file before the first, because a new series gets its second file last. */
+static bool explain_unknown(const char *path, uint64_t slot, int error, char text[SERIES_TEXT])
+{
+    char name[SERIES_TEXT - 300];
+    put_name(name, sizeof(name), path, slot);
+    snprintf(text, SERIES_TEXT,
+             "cannot check whether %s is a layer of a series: %s (write to another file)", name,
+             bloomfile_strerror(error));
+    return true;
+}
+
+/* Whether `path` is missing or damaged, and its second file is a layer. Checks the second file
+ * before the first, because a new series gets its second file last. */
 static bool lacks_first(const char *path, char text[SERIES_TEXT])
 {
     char others[SERIES_TEXT];
     struct bloomfile_info info;
-    if (!look_second(path, &info) || is_live_layer(path, &info) || !series_files(path, others))
+    const int second = look_second(path, &info);
+    if (second != 0 && !is_unknown(second))
+        return false;
+    const int first = series_look(path, &info);
+    if (first == 0)
+        return false;
+    if (is_unknown(second))
+        return explain_unknown(path, 1, second, text);
+    if (is_unknown(first))
+        return explain_unknown(path, 0, first, text);
+    if (!series_files(path, others))
         return false;
     snprintf(text, SERIES_TEXT,
              "the series of %.*s needs that name for its first file (restore or repair that file, "
@@ -307,9 +330,27 @@ static bool lacks_first(const char *path, char text[SERIES_TEXT])
     return true;
 }
 
-bool series_claims(const char *path, char text[SERIES_TEXT])
+/* Whether the series `path` has a layer of this slot, or will have it. Its first file may be
+ * missing or damaged. */
+static bool needs_layer(const char *path, uint64_t slot, char text[SERIES_TEXT])
 {
     struct bloomfile_info info;
+    const int first = series_look(path, &info);
+    if (is_unknown(first))
+        return explain_unknown(path, 0, first, text);
+    const int second = first != 0 ? look_second(path, &info) : 0;
+    if (is_unknown(second))
+        return explain_unknown(path, 1, second, text);
+    if (second != 0 || !is_layer_of_slot(&info, first != 0) ||
+        (info.generations > 0 && slot >= info.generations))
+        return false;
+    snprintf(text, SERIES_TEXT, "the series %s needs that name for a layer (choose another name)",
+             path);
+    return true;
+}
+
+bool series_claims(const char *path, char text[SERIES_TEXT])
+{
     if (lacks_first(path, text))
         return true;
     const char *dot = strrchr(path, '.');
@@ -318,11 +359,7 @@ bool series_claims(const char *path, char text[SERIES_TEXT])
         return false;
     const uint64_t slot = strtoull(dot + 1, NULL, 10);
     char *base = series_name(path, slot); /* NULL: leading zeros */
-    const bool claimed = base != NULL && look_series(base, &info) &&
-                         (info.generations == 0 || slot < info.generations);
-    if (claimed)
-        snprintf(text, SERIES_TEXT,
-                 "the series %s needs that name for a layer (choose another name)", base);
+    const bool claimed = base != NULL && needs_layer(base, slot, text);
     free(base);
     return claimed;
 }

@@ -31,15 +31,17 @@ bool series_files(const char *path, char text[SERIES_TEXT]);
 bool series_holds(const char *path, char text[SERIES_TEXT]);
 
 /* Explains why no file may be created or replaced at `path`: a live series has lost the layer of
- * that name, or will give that name to a layer. Only the first two files are looked at. Call
- * series_holds() first if the file exists. Returns false if the name is free. */
+ * that name, or will give that name to a layer. Only the first two files are looked at; if one of
+ * them cannot be read, it counts as a layer. Call series_holds() first if the file exists. Returns
+ * false if the name is free. */
 bool series_claims(const char *path, char text[SERIES_TEXT]);
 
 /* Whether the path is a dangling symbolic link. */
 bool series_dangles(const char *path);
 
-/* Reads the header of a file. Returns false if the file cannot be read or is not a filter. */
-bool series_look(const char *path, struct bloomfile_info *info);
+/* Reads the header of a regular file. Returns 0; BLOOMFILE_ENOTREGULAR; ENOENT if the file is
+ * missing, another errno if it cannot be read, or the error of bloomfile_inspect(). */
+int series_look(const char *path, struct bloomfile_info *info);
 
 /* The number of a layer's file: 0 for the name by which the series is opened. */
 uint64_t series_slot(const struct bloomfile_info *info);

@@ -311,6 +311,29 @@ class Files(SeriesTest):
         self.write("live.2", whole)
         self.has_all("live")
 
+    def test_damaged_layer_is_not_replaced_through_a_symbolic_link(self):
+        self.write("live.2", craft.flip(self.read("live.2"), 200))
+        (self.folder / "link").symlink_to("live.2")
+        self.writers_refuse("link", "the series .*/live needs that name for a layer")
+        (self.folder / "link").unlink()
+        (self.folder / "far").mkdir()
+        self.put("live.2", "far/2")
+        (self.folder / "live.2").unlink()
+        (self.folder / "live.2").symlink_to("far/2")
+        self.writers_refuse("live.2", "the series live needs that name for a layer")
+
+    def test_layers_have_no_names_next_to_a_symbolic_link(self):
+        """They are stored next to its target."""
+        (self.folder / "far").mkdir()
+        for name in self.layers():
+            shutil.move(self.folder / name, self.folder / "far" / name)
+        (self.folder / "live").symlink_to("far/live")
+        self.create("-q", stdin=lines("a"), name="live.9")
+        self.output("bfuniq", "--filter", "live", "--report", "live.8", stdin=lines("a"))
+        self.has_all("live")
+        for words in ["bfcreate", "-f", "far/live.9"], ["bfuniq", "--filter", "live", "--report", "far/live.8"]:
+            self.assertIn("needs that name", self.trouble(*words, stdin=lines("a")))
+
     def test_missing_first_file_is_an_error(self):
         (self.folder / "live").rename(self.folder / "away")
         for tool in "bfquery", "bfadd", "bfseal":

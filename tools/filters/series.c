@@ -34,12 +34,17 @@ char *series_path(const char *path, uint64_t slot)
     return name;
 }
 
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* The name that the user of `path` would use. Symbolic links are resolved only if
  * `path` is a link. */
 static void put_name(char *text, size_t size, const char *path, uint64_t slot)
 {
-    struct stat st;
-    const bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    const bool link = is_link(path);
     char *name = link ? series_path(path, slot) : NULL;
     if (link || slot == 0)
         snprintf(text, size, "%s", link ? name : path);
@@ -64,7 +69,21 @@ char *series_name(const char *path, uint64_t slot)
 bool series_dangles(const char *path)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
+    return is_link(path) && stat(path, &st) != 0 && errno == ENOENT;
+}
+
+char *series_first(const char *path, uint64_t *slot)
+{
+    const char *dot = strrchr(path, '.');
+    const size_t digits = dot != NULL ? strspn(dot + 1, "0123456789") : 0;
+    if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
+        return NULL;
+    *slot = strtoull(dot + 1, NULL, 10);
+    char *name = series_name(path, *slot); /* NULL: leading zeros */
+    if (name == NULL || !is_link(name) || series_dangles(name))
+        return name;
+    free(name);
+    return NULL;
 }
 
 int series_look(const char *path, struct bloomfile_info *info)
@@ -349,17 +368,20 @@ static bool needs_layer(const char *path, uint64_t slot, char text[SERIES_TEXT])
     return true;
 }
 
+static bool is_layer_name(const char *path, char text[SERIES_TEXT])
+{
+    uint64_t slot;
+    char *first = series_first(path, &slot);
+    const bool is = first != NULL && needs_layer(first, slot, text);
+    free(first);
+    return is;
+}
+
 bool series_claims(const char *path, char text[SERIES_TEXT])
 {
-    if (lacks_first(path, text))
-        return true;
-    const char *dot = strrchr(path, '.');
-    const size_t digits = dot != NULL ? strspn(dot + 1, "0123456789") : 0;
-    if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
-        return false;
-    const uint64_t slot = strtoull(dot + 1, NULL, 10);
-    char *base = series_name(path, slot); /* NULL: leading zeros */
-    const bool claimed = base != NULL && needs_layer(base, slot, text);
-    free(base);
-    return claimed;
+    char *resolved = realpath(path, NULL); /* NULL: the file is missing */
+    const bool claims = lacks_first(path, text) || is_layer_name(path, text) ||
+                        (resolved != NULL && is_layer_name(resolved, text));
+    free(resolved);
+    return claims;
 }

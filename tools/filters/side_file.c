@@ -55,13 +55,9 @@ static bool is_patch(const char *path)
 /* The filter, or the layer that needs the name, may not exist yet. */
 void side_file_check_name(const struct side_file *s, const char *filter)
 {
-    const char *dot = strrchr(s->path, '.');
-    if (dot == NULL || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0')
-        return;
-    char *first = strndup(s->path, (size_t)(dot - s->path));
-    if (first == NULL)
-        cli_fail(ENOMEM, "cannot start");
-    const bool same = same_file_are_same(first, filter);
+    uint64_t slot;
+    char *first = series_first(s->path, &slot);
+    const bool same = first != NULL && same_file_are_same(first, filter);
     free(first);
     if (same)
         cli_fail(0, "cannot write %s to %s: the filter %s needs that name (write to another file)",

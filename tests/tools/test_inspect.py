@@ -471,6 +471,30 @@ class Verdicts(InspectTest):
         self.output("bfmerge", "both", "-", stdin=self.read("images"))
         self.assertEqual(self.query("both", stdin=lines("a", "b")), [b"a", b"b"])
 
+    def test_advice_for_filters_that_cannot_be_merged_keeps_the_first(self):
+        """A ribbon filter, another number of hashes, a slice, a live filter, a series, and bytes that are no filter."""
+        image = self.create("-q", "-n", 100, stdin=lines("a"), name="a")
+        others = {name: self.create("-q", *options, stdin=lines("a"), name=name)
+                  for name, options in (("ribbon", ["-l", "ribbon"]), ("hashes", ["-n", 100, "-k", 3]),
+                                        ("slice", ["-n", 10_000, "--slice", "1/2"]))}
+        for name, options in ("live", ["-n", 100]), ("series", ["--grow", "-n", 100]):
+            self.create_live(*options, name=name)
+            self.output("bfadd", "-q", name, stdin=lines("a"))
+            others[name] = self.read(name)
+        self.output("bfseal", "-q", "series", "sealed")
+        others["sealed"] = self.read("sealed")
+        files = {f"{name}-{name}": [other, other] for name, other in others.items() if name != "hashes"}
+        files.update({f"{name}-a": [other, image] for name, other in others.items()})
+        files.update({f"a-a-{name}": [image, image, other] for name, other in others.items()})
+        files.update({"magic": [image, image[:8]], "magic-page": [image, image[:8] + bytes(4088)],
+                      "text": [image, image, b"a"], "cut": [image, image, image[:-1]]})
+        for name, parts in files.items():
+            with self.subTest(name):
+                self.write(name, b"".join(parts))
+                self.assertIn(f"extract the filter: head -c {len(parts[0])} FILE >COPY",
+                              self.run_tool("bfinspect", "-q", name).stderr.decode())
+                self.trouble("bfmerge", "merged", "-", stdin=self.read(name))
+
     def test_truncated_filter_with_a_wrong_record_is_not_called_less_than_a_header(self):
         image = (REFUSED / "state-4.bloom").read_bytes()
         self.write("cut", image[:-1])

@@ -9,6 +9,7 @@
 #include "filters/series.h"
 #include "filters/target_file.h"
 
+#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_open.h>
 #include <bloomfile_unstable.h>
@@ -76,16 +77,40 @@ static void inspect_bytes(struct inspect_report *r)
         r->fault_count = INSPECT_FAULTS;
 }
 
-static bool has_next(const struct inspect_report *r, int fd)
+/* Opens the sealed filter at *offset, and moves *offset to its end. NULL: it cannot be opened. */
+static bloomfile_filter *open_next(int fd, uint64_t *offset)
 {
-    uint8_t magic[8];
-    return pread(fd, magic, sizeof(magic), (off_t)inspect_whole_size(&r->info)) == sizeof(magic) &&
-           memcmp(magic, r->bytes, sizeof(magic)) == 0;
+    bloomfile_filter *f;
+    uint8_t bytes[INSPECT_HEADER_SIZE] = { 0 };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_source from = bloomfile_from_fd(fd);
+    if (pread(fd, bytes, sizeof(bytes), (off_t)*offset) <= 0 ||
+        bloomfile_inspect(bytes, UINT64_MAX, &info, NULL, NULL) != BLOOMFILE_ETRAILING)
+        return NULL;
+    from.offset = *offset;
+    from.length = inspect_whole_size(&info);
+    *offset += from.length;
+    return opening_from(&f, from, 0, OPENING_ANY, NULL) == 0 ? f : NULL;
+}
+
+/* Whether bfmerge can merge the filters of the file, which follow one another. */
+static bool is_mergeable(int fd, uint64_t size)
+{
+    uint64_t offset = 0;
+    bloomfile_filter *first = open_next(fd, &offset);
+    bool is = first != NULL;
+    while (is && offset < size) {
+        bloomfile_filter *f = open_next(fd, &offset);
+        is = f != NULL && bloomfile_check_merge(first, f) == 0;
+        bloomfile_close(f);
+    }
+    bloomfile_close(first);
+    return is;
 }
 
 static void judge_bytes(struct inspect_report *r, int fd)
 {
-    r->is_stream = r->error == BLOOMFILE_ETRAILING && has_next(r, fd);
+    r->is_stream = r->error == BLOOMFILE_ETRAILING && is_mergeable(fd, r->size);
     r->depth = r->have > 0 ? INSPECT_BYTES : INSPECT_NOTHING;
     if (r->error != 0 && r->error != BLOOMFILE_ETRAILING)
         inspect_find_flips(r);

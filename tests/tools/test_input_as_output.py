@@ -171,6 +171,7 @@ class Output(ToolTest):
 
     def test_two_outputs_with_one_name_are_refused(self):
         """The outputs exist already, or are made by the command."""
+        self.output("bfdelta", "filter", "filter", "patch")
         self.write("there", b"")
         os.link(self.folder / "there", self.folder / "here")
         os.mkdir(self.folder / "folder")
@@ -181,12 +182,24 @@ class Output(ToolTest):
                 self.assertRegex(message, "two outputs to one file|cannot both be t")
         for command in (["bfinspect", "-f", "--svg", "there", "filter"],
                         ["bfinspect", "-f", "--report", "-", "--svg", "there", "filter"],
+                        ["bfinspect", "--report", "there", "filter"],
+                        ["bfinspect", "--report", "here", "filter", "filter"],
+                        ["bfinspect", "--report", "there", "--svg", "-", "filter"],
+                        ["bfdelta", "--info", "--report", "there", "patch"],
+                        ["bfuniq", "-c", "--report", "there", "keys"],
+                        ["bfcommon", "-c", "--report", "there", "keys", "others"],
                         ["bffold", "-f", "--svg", "there", "filter", "-"],
                         ["bffold", "-f", "--svg", "-", "filter", "there"],
                         ["bffold", "-f", "--svg", "there", "--dry-run", "filter"]):
             with self.subTest(command=command):
                 self.assertIn("two outputs to one file",
                               self.refused(*command, how="r+b", name="there"))
+
+    def test_report_may_be_standard_output_that_has_nothing_else(self):
+        for words in ["--report", "-"], ["-q", "--report", "there"]:
+            with open(self.folder / "there", "wb") as out:
+                self.run_tool("bfinspect", *words, "filter", stdout=out)
+            self.assertEqual(self.read("there").count(b"\n"), 1)
 
     def test_two_outputs_with_different_names_are_written(self):
         os.mkdir(self.folder / "folder")

@@ -124,7 +124,8 @@ static void parse(struct job *job, int argc, char **argv)
     check_operands(job->names.list, job->names.count);
     same_file_check_names("-", &job->names);
     cli_check_stdout();
-    report_open(&job->report, &job->names, NULL, job->count_only ? NULL : "the lines");
+    report_open(&job->report, &job->names, NULL,
+                job->count_only && report_is_stdout(&job->report) ? NULL : "the lines");
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
 }

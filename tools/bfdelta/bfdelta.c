@@ -316,7 +316,8 @@ static void describe(struct request *r)
     struct cli_page page;
     if (same_file_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
-    report_open(&r->report, NULL, NULL, NULL);
+    const bool as_json = report_is_stdout(&r->report);
+    report_open(&r->report, NULL, NULL, as_json ? NULL : "the text");
     if (report_wanted(&r->report) && same_file_is(r->report.file.path, r->patch))
         cli_fail(0, "cannot write the report to %s: it is the patch", r->report.file.path);
     const struct bloomfile_source patch = open_patch(r->patch);
@@ -325,7 +326,7 @@ static void describe(struct request *r)
     if (error != 0)
         cli_fail(error, "cannot read %s", patch_name(r->patch));
     cli_page_start(&page);
-    if (r->report.file.path == NULL || strcmp(r->report.file.path, "-") != 0)
+    if (!as_json)
         print_text(page.out, &info);
     cli_page_print(&page);
     if (report_wanted(&r->report))

@@ -132,7 +132,8 @@ static void check_outputs(struct inspect_options *o)
             check_output(o, outputs[i]);
     if (outputs[0] != NULL && outputs[1] != NULL && !is_stdout(outputs[1]))
         same_file_check_outputs(outputs[1], outputs[0]);
-    report_open(&o->report, NULL, outputs[1], NULL);
+    report_open(&o->report, NULL, outputs[1],
+                o->quiet || report_is_stdout(&o->report) ? NULL : "the text");
 }
 
 static void parse(struct inspect_options *o, int argc, char **argv)

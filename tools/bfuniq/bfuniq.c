@@ -235,7 +235,8 @@ static void check_output_file(struct request *r)
     same_file_check_names("-", &r->inputs);
     if (r->seen.path != NULL)
         same_file_check_names(r->seen.path, &r->inputs);
-    report_open(&r->report, &r->inputs, r->seen.path, r->count ? NULL : "the lines");
+    report_open(&r->report, &r->inputs, r->seen.path,
+                r->count && report_is_stdout(&r->report) ? NULL : "the lines");
     if (report_wanted(&r->report) && r->seen.path != NULL)
         side_file_check_name(&r->report.file, r->seen.path);
     if (r->others.file.path == NULL)

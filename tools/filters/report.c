@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_stdout(const struct report *r)
+bool report_is_stdout(const struct report *r)
 {
-    return strcmp(r->file.path, "-") == 0;
+    return report_wanted(r) && strcmp(r->file.path, "-") == 0;
 }
 
 void report_open(struct report *r, const struct names *inputs, const char *output,
@@ -18,7 +18,7 @@ void report_open(struct report *r, const struct names *inputs, const char *outpu
 {
     if (!report_wanted(r))
         return;
-    if (is_stdout(r) && holds != NULL)
+    if (report_is_stdout(r) && holds != NULL)
         cli_usage("--report takes the name of a file: standard output has %s", holds);
     if (inputs != NULL)
         same_file_check_names(r->file.path, inputs);
@@ -27,7 +27,7 @@ void report_open(struct report *r, const struct names *inputs, const char *outpu
     if (holds != NULL)
         same_file_check_outputs(r->file.path, "-");
     r->file.what = "the report";
-    if (!is_stdout(r))
+    if (!report_is_stdout(r))
         side_file_open(&r->file);
 }
 
@@ -35,7 +35,7 @@ void report_put(struct report *r, json *object)
 {
     size_t size;
     char *line = json_line(object, &size);
-    if (is_stdout(r)) {
+    if (report_is_stdout(r)) {
         cli_write(line, size);
         const int error = cli_flush_stdout();
         if (error != 0)
@@ -49,7 +49,7 @@ void report_put(struct report *r, json *object)
 
 void report_close(struct report *r)
 {
-    if (report_wanted(r) && !is_stdout(r))
+    if (!report_is_stdout(r))
         side_file_close(&r->file);
 }
 

@@ -24,6 +24,8 @@ static inline bool report_wanted(const struct report *r)
     return r->file.path != NULL;
 }
 
+bool report_is_stdout(const struct report *r);
+
 /* Call this before the inputs are read. Ends the program if the file cannot be written, or is any
  * of
  *   inputs  files to read, and lists of their names; empty: standard input; may be NULL

@@ -238,7 +238,7 @@ class Manual(ToolTest):
                              "--verify head", "--verify heads"]}
         not_here = ("disk failed|Input/output error|on device|could not (write|sync)|open for writing \\(|"
                     "was changed while|also the output|two outputs|was replaced or removed|the keys they add|"
-                    "keys of this run again|another process |(shrank|overwritten) while it was read|a mount point|or touched (during the query|while it was read)")
+                    "keys of this run again|another process |cannot check whether|(shrank|overwritten) while it was read|a mount point|or touched (during the query|while it was read)")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

@@ -180,6 +180,8 @@ class Trouble(UniqTest):
         self.write("packed", gzip.compress(b"a\n"))
         self.write("two", lines("b", "c"))
         self.trouble("bfuniq", "one", "packed", "two", out=b"a\nb\nc\n", names=["packed", "gzip"])
+        self.trouble("bfuniq", "one", "-", "two", stdin=self.create("-q", stdin=b"a\n", name="old"), out=b"a\nb\nc\n",
+                     names=["standard input: it is a Bloom filter"])
 
     def test_incomplete_record_is_an_error(self):
         self.assertIn("its last record has 1 of 3 bytes",

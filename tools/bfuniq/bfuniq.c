@@ -211,7 +211,7 @@ static void tell_counts(struct request *r)
         tell_stats(r, text);
 }
 
-/* Writes nothing if an input is missing, unreadable, a folder or a filter. */
+/* Writes nothing if an input is missing or a folder, or a named file is unreadable or a filter. */
 static void check_inputs(const struct request *r)
 {
     struct keys_options strict = r->keys;

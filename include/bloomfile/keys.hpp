@@ -9,7 +9,7 @@
  *     text, containers of char     text          strings of char or char8_t
  *     bytes, other containers      bytes         any bytes, also of strings
  *     an integer of any width      integers      all integers
- *     an enumeration               integers      this enumeration
+ *     an enumeration of integers   integers      this enumeration
  *     std::array of N bytes        records       this array
  *
  * A container has data() and size(), as std::string and std::vector have. Its elements are char or

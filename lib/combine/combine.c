@@ -266,7 +266,8 @@ int source_check_path(const struct destination *to, const bloomfile_filter *f, c
 {
     const struct stat *old = &to->only.file;
     struct stat now;
-    if (path == NULL || !to->only.exists)
+    const bool replaces = to->only.exists && (to->to.flags & BLOOMFILE_TO_REPLACE) != 0;
+    if (path == NULL || !replaces)
         return 0;
     if (is_file(old, f->file.device, f->file.inode))
         return handle_is_writing(f) ? BLOOMFILE_EREPLACED : 0;

@@ -191,10 +191,10 @@ static int read_replaced(const char *path, struct header *h)
     return error;
 }
 
-static bool is_first_of_series(const struct header *h)
+static bool is_layer_of_slot(const struct header *h, uint64_t slot)
 {
     return header_is_layer(h) && h->layers == 0 &&
-           (h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0);
+           (h->generations != 0 ? h->layer % h->generations : h->layer) == slot;
 }
 
 static int check_others(const char *path, unsigned end)
@@ -210,20 +210,41 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* A file that is not a filter is not the first file of a series. A file that may not be read could
- * be, if there is a NAME.1. */
+/* Whether the series of `path` has lost its first file. A second file that may not be read could be
+ * a layer. */
+static int check_second(const char *path)
+{
+    struct header h = { 0 };
+    struct stat status;
+    char *name;
+    if (asprintf(&name, "%s.1", path) < 0)
+        return ENOMEM;
+    const int error = stat(name, &status) == 0 ? read_replaced(name, &h) : ENOENT;
+    free(name);
+    if (error == EACCES || (error == 0 && is_layer_of_slot(&h, 1)))
+        return BLOOMFILE_ESERIES;
+    return error < 0 || error == ENOENT ? 0 : error;
+}
+
 int replaced_check(const char *path, unsigned flags)
 {
     struct header h = { 0 };
-    if ((flags & BLOOMFILE_TO_REPLACE) == 0)
-        return 0;
     int error = read_replaced(path, &h);
-    if (error != 0 && error != EACCES)
-        return error < 0 || error == ENOENT ? 0 : error;
-    if (error == 0 && !is_first_of_series(&h))
+    if (error != ENOENT && (flags & BLOOMFILE_TO_REPLACE) == 0)
+        return 0; /* EEXIST later */
+    if (error == 0 && !is_layer_of_slot(&h, 0))
         return 0;
-    char *real = path_without_links(path);
-    error = check_others(real != NULL ? real : path, h.generations != 0 ? h.generations : 2);
+    if (error > 0 && error != EACCES && error != ENOENT)
+        return error;
+    struct stat named = { 0 };
+    const bool exists = error != ENOENT;
+    if (exists && lstat(path, &named) != 0 && errno != ENOENT)
+        return errno;
+    char *real = exists && S_ISLNK(named.st_mode) ? path_without_links(path) : strdup(path);
+    if (real == NULL)
+        return errno;
+    error = error != 0 ? check_second(real)
+                       : check_others(real, h.generations != 0 ? h.generations : 2);
     free(real);
     return error;
 }

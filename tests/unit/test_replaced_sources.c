@@ -355,6 +355,7 @@ ALONE(filter_open_for_writing_is_not_copied_over_its_own_file)
             set_in_record(target, slot_in_force(target), RECORD_AT_boot_id, 8, 1);
         bloomfile_filter *f = opened(target, BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN);
         assert_error(copy_over_target(f, in_child), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_copy_sealed(TO_PATH(target, 0), f, NULL), EEXIST);
         add_digests_of(f, 0, 1);
         assert_error(bloomfile_finish(f), 0);
         bloomfile_close(f);

@@ -774,6 +774,12 @@ TEST_IN_DIR(series_with_a_foreign_later_file_is_not_replaced)
             assert_error(create_again(), BLOOMFILE_ESERIES);
             assert_int_equal(entries_in_dir(), files);
             assert_int_equal(unlink(foreign), 0);
+            make_symlink(foreign, foreign); /* leads nowhere */
+            assert_error(create_again(), BLOOMFILE_ESERIES);
+            assert_int_equal(unlink(foreign), 0);
+            assert_int_equal(mkdir(foreign, 0777), 0);
+            assert_error(create_again(), BLOOMFILE_ESERIES);
+            assert_int_equal(rmdir(foreign), 0);
             if (open)
                 finish(f);
         }
@@ -820,6 +826,52 @@ TEST_IN_DIR(single_filter_replaces_an_unreadable_file_that_is_not_a_series_of_se
         if (error == 0)
             finish(other);
         assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(entries_in_dir(), 0);
+    }
+}
+
+static int write_one(const char *path, unsigned flags)
+{
+    struct bloomfile_params one = BLOOMFILE_PARAMS_INIT;
+    one.capacity = 10;
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, &one), 0);
+    const int error = bloomfile_builder_write(b, TO_PATH(path, flags));
+    bloomfile_builder_free(b);
+    return error;
+}
+
+/* The new file would hide the keys of the other layers. */
+TEST_IN_DIR(new_filter_does_not_take_the_name_of_a_lost_first_file)
+{
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        bloomfile_filter *f = make_removed(i);
+        const bool several = bloomfile_layers(f) > 1;
+        finish(f);
+        const struct bytes whole = read_file("series");
+        write_file("series", whole.data, 100); /* truncated */
+        make_symlink("series", "link");
+        assert_error(write_one("series", 0), EEXIST);
+        if (several) {
+            assert_error(write_one("series", BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
+            assert_error(write_one("link", BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
+        }
+        assert_int_equal(unlink("series"), 0);
+        assert_int_equal(unlink("link"), 0);
+        if (several) {
+            assert_error(write_one("series", BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
+            assert_error(write_one("series", 0), BLOOMFILE_ESERIES);
+        }
+        assert_error(write_one("single", 0), 0);
+        assert_int_equal(rename("single", "series"), 0); /* perhaps made from that series */
+        assert_error(write_one("series", BLOOMFILE_TO_REPLACE), 0);
+        write_file("text", "keys", 4);
+        write_file("text.1", "keys", 4);
+        assert_error(write_one("text", BLOOMFILE_TO_REPLACE), 0);
+        write_file("series", whole.data, whole.size);
+        free(whole.data);
+        assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(system("rm text text.1"), 0);
         assert_int_equal(entries_in_dir(), 0);
     }
 }

@@ -30,6 +30,7 @@ struct create {
     bool dry_run, embedded, live, grow, force, allow_empty, overfull, quiet, verbose;
     bool summary; /* for people, on stderr */
     struct report report;
+    bloomfile_builder *builder; /* of a sealed filter */
 };
 
 /* Checks the options for a series, and stores them in the params. Ends the program through

@@ -328,12 +328,12 @@ void create_sealed(struct create *c)
         folder = folder_of(c->path);
     params.spool = folder;
     share_memory(c, &params, &keys);
-    bloomfile_builder *builder = create_builder(c, &params);
-    uint64_t read = read_keys(c, &params, &keys, builder);
-    check_number_of_keys(c, builder, read);
-    create_check_useless(c, builder);
-    publish(c, builder, read);
-    report(c, builder, read);
-    bloomfile_builder_free(builder);
+    c->builder = create_builder(c, &params);
+    uint64_t read = read_keys(c, &params, &keys, c->builder);
+    check_number_of_keys(c, c->builder, read);
+    create_check_useless(c, c->builder);
+    publish(c, c->builder, read);
+    report(c, c->builder, read);
+    bloomfile_builder_free(c->builder);
     free(folder);
 }

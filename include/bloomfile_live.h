@@ -122,9 +122,9 @@
  * description. If the parent is killed, the child keeps the locks taken through it. A lock of an
  * exact add or a removal makes other processes wait until the child has added, synced or closed the
  * handle. The lock of a writer prevents sealing in place. The child does not keep the locks of a
- * sync if the parent may open the file again: a handler of pthread_atfork() closes the sync's
- * descriptor in the child. A process that is made without these handlers (vfork, clone) must exec
- * or exit. exec closes the library's descriptors.
+ * sync, or of adding a layer to a series, if the parent may open the file again: a handler of
+ * pthread_atfork() closes their descriptor in the child. A process that is made without these
+ * handlers (vfork, clone) must exec or exit. exec closes the library's descriptors.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H

@@ -85,6 +85,8 @@ static int find_layers(struct removal *r, const struct series *s, const struct h
         error = find_file(r, files_path(s, slot), &h);
         if (error == 0)
             error = files_check_mount(s, r->files[r->count - 1].slot = slot);
+        if (error == EISDIR || error == ELOOP)
+            error = BLOOMFILE_ESERIES;
         if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
                             files_slot(s, h.layer) == slot))
             error = BLOOMFILE_ESERIES;

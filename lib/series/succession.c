@@ -243,24 +243,25 @@ static int make_in_memory(const bloomfile_filter *f, const struct layers *l, str
 
 /* ---- the successor bit */
 
-static int mark(const bloomfile_filter *newest)
+static int mark(const bloomfile_filter *newest, const struct protocol_lock *lock)
 {
     struct header now;
     int error = live_load_to_commit(newest, &now);
     if (error == 0) /* grow 6: wait until no exact adder is adding */
-        error = session_lock_stripes(newest->live->session, newest->live->fd);
+        error = session_lock_stripes(newest->live->session, lock->fd);
     if (error != 0)
         return error;
     /* grow 7: the successor bit. */
     struct record next = now.record;
     next.flags |= RECORD_SUCCEEDED;
     error = live_commit(newest, &now, next);
-    session_unlock_stripes(newest->live->session, newest->live->fd);
+    session_unlock_stripes(newest->live->session, lock->fd);
     return error;
 }
 
 /* The caller holds LOCK_RECORDS, so that only one process makes the file. */
-static int make_next(const bloomfile_filter *f, const struct layers *l)
+static int make_next(const bloomfile_filter *f, const struct layers *l,
+                     const struct protocol_lock *lock)
 {
     const bloomfile_filter *newest = layers_newest(l);
     struct layers *next = NULL;
@@ -268,7 +269,7 @@ static int make_next(const bloomfile_filter *f, const struct layers *l)
         return 0;
     int error = f->series->path != NULL ? see_to_file(f->series, l) : make_in_memory(f, l, &next);
     if (error == 0)
-        error = mark(newest);
+        error = mark(newest, lock);
     if (error == 0 && next != NULL)
         layers_replace(f, next);
     else if (next != NULL)
@@ -305,7 +306,7 @@ static int succeed_locked(const bloomfile_filter *f, const struct layers *l)
     pthread_mutex_lock(&newest->live->session->syncs);
     error = protocol_lock_commit(&lock, newest); /* grow 2: one process at a time */
     if (error == 0)
-        error = make_next(f, l);
+        error = make_next(f, l, &lock);
     protocol_lock_end(&lock);
     pthread_mutex_unlock(&newest->live->session->syncs);
     return error;

@@ -16,6 +16,7 @@
 
 #include "format/header.h"
 #include "interleave.h"
+#include "workers.h"
 
 enum {
     FIRST = 24,       /* capacity of the first layer */
@@ -558,6 +559,42 @@ static void survive(bool early, unsigned syncs, unsigned flags)
     let_die(child);
 }
 
+static void die_before_the_mark(enum fault_call call)
+{
+    if (call == ON_pwrite64 && access("series.1", F_OK) == 0)
+        raise(SIGKILL);
+}
+
+/* Its child lives on. */
+static _Noreturn void add_and_die_before_the_mark(pid_t *grandchild)
+{
+    bloomfile_filter *f;
+    if (bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE) != 0)
+        _exit(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        pause();
+    }
+    *grandchild = child;
+    faults_begin(&(struct faults){ .at_each_call = die_before_the_mark });
+    for (uint64_t i = 0; i < LIVE_KEYS; i++)
+        bloomfile_add_digest(f, number(0, i), NULL);
+    _exit(2);
+}
+
+static _Noreturn void add_in_time(void)
+{
+    bloomfile_filter *f;
+    alarm(10);
+    if (bloomfile_open(&f, "series", BLOOMFILE_OPEN_WRITE | BLOOMFILE_OPEN_ACCEPT_UNCLEAN) != 0)
+        _exit(1);
+    for (uint64_t i = 0; i < LIVE_KEYS; i++)
+        if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+            _exit(2);
+    _exit(bloomfile_finish(f));
+}
+
 static int open_error(void)
 {
     bloomfile_filter *f;
@@ -731,6 +768,29 @@ TEST_IN_DIR(series_is_not_copied_over_its_own_layer)
             assert_error(open_error(), 0);
             end();
         }
+}
+
+TEST_IN_DIR(writer_killed_while_it_makes_a_layer_holds_up_no_other_writer)
+{
+    int status;
+    pid_t *grandchild = shared_memory(sizeof *grandchild);
+    begin_alone();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_and_die_before_the_mark(grandchild);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_in_time();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(*grandchild > 0);
+    kill(*grandchild, SIGKILL);
+    release_shared_memory(grandchild, sizeof *grandchild);
+    assert_int_equal(status, 0);
+    end();
 }
 
 /* ---- making a layer */

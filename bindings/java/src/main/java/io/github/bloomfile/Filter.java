@@ -9,7 +9,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -588,7 +587,7 @@ public final class Filter implements Closeable {
                     read(from, bytes, now);
                     chunks[i] = ByteBuffer.wrap(bytes);
                 } else {
-                    chunks[i] = file.getChannel().map(FileChannel.MapMode.READ_ONLY, begin + from, now);
+                    chunks[i] = Tail.map(file, begin + from, now);
                 }
             }
             return chunks;
@@ -1108,7 +1107,8 @@ public final class Filter implements Closeable {
 
     /**
      * Closes the file. Never waits for lookups of other threads: the garbage collector releases the mappings later. Until
-     * then, a deleted file occupies disk space. Closing twice does nothing.
+     * then, a deleted file occupies disk space. After every 16,384 mappings, opening a filter calls {@link System#gc}.
+     * Closing twice does nothing.
      *
      * @throws IOException if the file cannot be closed
      */

@@ -50,7 +50,7 @@ final class Live {
         this.admit = admit;
         this.applications = applications;
         records = file.length() < Header.FILE ? null
-                : file.getChannel().map(FileChannel.MapMode.READ_ONLY, Header.FILE / 2, Header.FILE / 2).order(ByteOrder.LITTLE_ENDIAN);
+                : Tail.map(file, Header.FILE / 2, Header.FILE / 2).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     /** The live filter of a file, or null if it is sealed, or refused as other files are. */

@@ -4,8 +4,10 @@ package io.github.bloomfile;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The last mapped bytes of a file. If the file was truncated, they are unreadable. So reading them after a lookup
@@ -19,9 +21,31 @@ final class Tail {
     /** More than the few bytes that the Java VM copies one by one. */
     static final int LENGTH = 16;
 
+    /** A quarter of the mappings that Linux allows a process. */
+    static final int COLLECTED = 1 << 14;
+
+    private static final AtomicInteger MAPPINGS = new AtomicInteger();
+
     private final ByteBuffer mapped;
     private final byte[] there = new byte[LENGTH];
     private final byte[] gone = new byte[LENGTH];
+
+    /**
+     * Maps bytes of a file. Without a collection now and then, the mappings of closed filters reach the limit of Linux.
+     * Then the Java VM ends when it starts a thread.
+     *
+     * @param file where they are
+     * @param offset of the first
+     * @param length their number
+     * @return the bytes
+     * @throws IOException if they cannot be mapped
+     */
+    static MappedByteBuffer map(RandomAccessFile file, long offset, long length) throws IOException {
+        if (MAPPINGS.incrementAndGet() % COLLECTED == 0) {
+            System.gc();
+        }
+        return file.getChannel().map(FileChannel.MapMode.READ_ONLY, offset, length);
+    }
 
     /**
      * The last bytes before an offset.
@@ -31,7 +55,7 @@ final class Tail {
      * @throws IOException if it cannot be read
      */
     Tail(RandomAccessFile file, long end) throws IOException {
-        mapped = file.getChannel().map(FileChannel.MapMode.READ_ONLY, end - LENGTH, LENGTH);
+        mapped = map(file, end - LENGTH, LENGTH);
         file.seek(end - LENGTH);
         file.readFully(there);
         for (int i = 0; i < LENGTH; i++) {

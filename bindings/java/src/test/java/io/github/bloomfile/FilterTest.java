@@ -11,6 +11,7 @@ import static org.junit.Assume.assumeTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -700,6 +701,17 @@ public class FilterTest {
         Throwable met = assertThrows(ExecutionException.class, () -> noes.get(20, TimeUnit.SECONDS));
         assertEquals(IllegalStateException.class, met.getCause().getClass());
         one.shutdown();
+    }
+
+    /** Else they would reach the number of mappings that Linux allows. */
+    @Test
+    public void openingCollectsTheMappingsOfClosedFilters() throws Exception {
+        Path path = copy("often");
+        WeakReference<Object> before = new WeakReference<>(new Object());
+        for (int i = 0; i < Tail.COLLECTED; i += 2) {
+            Filter.open(path).close();
+        }
+        assertNull(before.get());
     }
 
     @Test

@@ -451,7 +451,7 @@ proctype Remover() {
     byte own[4], lo, hi, s, x;
 enter:
     {
-        do                                              /* remove 1: find the names */
+        do                                              /* S15, 1: find the files */
         :: atomic { s < SLOTS ->
                 x = name[s];
                 if :: x == FOREIGN -> goto over :: x && x != FOREIGN -> hi = s + 1 :: else fi;
@@ -467,16 +467,16 @@ enter:
                 s++ }
         :: atomic { s == hi -> s = 0; break }
         od;
-#ifndef BUG_NAMES                                 /* remove 2: look at the names again */
+#ifndef BUG_NAMES                                        /* S15, 2: look at the names again */
         do
         :: atomic { s < SLOTS -> if :: name[s] != own[s] -> goto over :: else fi; s++ }
         :: atomic { s == SLOTS -> break }
         od;
 #endif
-        atomic {                                        /* remove 3 */
+        atomic {                                        /* S15, 3 */
             if :: hi > 1 -> f[own[hi - 2]].dmark = f[own[hi - 2]].mark :: else fi;
             s = hi };
-        do                                              /* remove 4: the newest first */
+        do                                              /* S15, 4: the newest first */
         :: atomic { s > 1 -> s--; name[s] = 0; removed = 1; changed() }
         :: atomic { s < 2 -> s = 1; break }
         od;

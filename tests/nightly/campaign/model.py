@@ -94,7 +94,7 @@ def cases():
                for step, switches in WITHOUT.items()]
     removed += [("grow", "grow", switches, f"BUG_{bug}") for switches, bugs in BUGS.items() for bug in bugs.split()]
     removed += [("sole", "sole", "", f"BUG_{bug}") for bug in SOLE_BUGS.split()]
-    removed = [removed[i * 17 % len(removed)] for i in range(len(removed))]
+    removed = [removed[i * 19 % len(removed)] for i in range(len(removed))]
     whole = [(*run, None) for run in WHOLE]
     every = len(removed) // len(whole)
     mixed = []

@@ -11,6 +11,7 @@ import static org.junit.Assume.assumeTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -707,7 +708,11 @@ public class FilterTest {
     @Test
     public void openingCollectsTheMappingsOfClosedFilters() throws Exception {
         Path path = copy("often");
-        WeakReference<Object> before = new WeakReference<>(new Object());
+        Object old = new Object();
+        WeakReference<Object> before = new WeakReference<>(old);
+        System.gc(); // from now on, only a complete collection finds it
+        Reference.reachabilityFence(old);
+        old = null;
         for (int i = 0; i < Tail.COLLECTED; i += 2) {
             Filter.open(path).close();
         }

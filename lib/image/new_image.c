@@ -210,20 +210,26 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* Whether the series of `path` has lost its first file. A second file that may not be read could be
- * a layer. */
+/* Whether the series of `path` has lost its first file. A second file that cannot be read, or has a
+ * damaged header, could be a layer. */
 static int check_second(const char *path)
 {
     struct header h = { 0 };
-    struct stat status;
+    struct stat named;
     char *name;
     if (asprintf(&name, "%s.1", path) < 0)
         return ENOMEM;
-    const int error = stat(name, &status) == 0 ? read_replaced(name, &h) : ENOENT;
+    const int error = lstat(name, &named) == 0 ? read_replaced(name, &h) : ENOENT;
     free(name);
-    if (error == EACCES || (error == 0 && is_layer_of_slot(&h, 1)))
+    if (error == EACCES || error == BLOOMFILE_EHEADER || (error == 0 && is_layer_of_slot(&h, 1)))
         return BLOOMFILE_ESERIES;
-    return error < 0 || error == ENOENT ? 0 : error;
+    return error < 0 || error == ENOENT || error == ELOOP || error == ENOTDIR ? 0 : error;
+}
+
+/* The number of names that the files of a series may have, if its first file has the header. */
+static unsigned names_of(const struct header *h)
+{
+    return h->generations != 0 ? h->generations : HEADER_MOST_LAYERS;
 }
 
 int replaced_check(const char *path, unsigned flags)
@@ -243,8 +249,10 @@ int replaced_check(const char *path, unsigned flags)
     char *real = exists && S_ISLNK(named.st_mode) ? path_without_links(path) : strdup(path);
     if (real == NULL)
         return errno;
-    error = error != 0 ? check_second(real)
-                       : check_others(real, h.generations != 0 ? h.generations : 2);
+    if (error == EACCES)
+        error = check_others(real, 2);
+    else
+        error = error != 0 ? check_second(real) : check_others(real, names_of(&h));
     free(real);
     return error;
 }

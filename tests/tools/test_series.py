@@ -254,6 +254,11 @@ class Files(SeriesTest):
                 self.write("live", damaged)
             self.writers_refuse("live", r"the series of live\.1 to live\.4 needs that name for its first file"
                                         r" \(restore or repair|it is not a filter")
+        second = self.read("live.1")
+        self.write("live.1", craft.flip(second, 200))
+        self.assertIn("cannot check whether live.1 is a layer of a series: the header is damaged",
+                      self.trouble("bfcreate", "live", stdin=b"a\n"))
+        self.write("live.1", second)
         self.create("-q", stdin=b"a\n", name="single")
         for content in b"", None:
             if content is None:

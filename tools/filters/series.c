@@ -91,8 +91,10 @@ int series_look(const char *path, struct bloomfile_info *info)
     uint8_t bytes[4096];
     struct stat st;
     *info = BLOOMFILE_INFO_INIT;
-    if (stat(path, &st) != 0)
+    if (lstat(path, &st) != 0)
         return ENOENT;
+    if (stat(path, &st) != 0)
+        return errno == EACCES || errno == EIO ? errno : ENOENT; /* a link to a file */
     if (!S_ISREG(st.st_mode))
         return BLOOMFILE_ENOTREGULAR; /* opens no FIFO */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -109,6 +111,12 @@ int series_look(const char *path, struct bloomfile_info *info)
 static bool is_unknown(int error)
 {
     return error > 0 && error != ENOENT;
+}
+
+/* The same for look_second(). */
+static bool may_be_second(int error)
+{
+    return is_unknown(error) || error == BLOOMFILE_EHEADER;
 }
 
 static bool is_layer_of_slot(const struct bloomfile_info *info, uint64_t slot)
@@ -331,12 +339,12 @@ static bool lacks_first(const char *path, char text[SERIES_TEXT])
     char others[SERIES_TEXT];
     struct bloomfile_info info;
     const int second = look_second(path, &info);
-    if (second != 0 && !is_unknown(second))
+    if (second != 0 && !may_be_second(second))
         return false;
     const int first = series_look(path, &info);
     if (first == 0)
         return false;
-    if (is_unknown(second))
+    if (may_be_second(second))
         return explain_unknown(path, 1, second, text);
     if (is_unknown(first))
         return explain_unknown(path, 0, first, text);
@@ -358,7 +366,7 @@ static bool needs_layer(const char *path, uint64_t slot, char text[SERIES_TEXT])
     if (is_unknown(first))
         return explain_unknown(path, 0, first, text);
     const int second = first != 0 ? look_second(path, &info) : 0;
-    if (is_unknown(second))
+    if (may_be_second(second))
         return explain_unknown(path, 1, second, text);
     if (second != 0 || !is_layer_of_slot(&info, first != 0) ||
         (info.generations > 0 && slot >= info.generations))

@@ -285,7 +285,16 @@ func (h *header) checkSize(size uint64) error {
 	return nil
 }
 
-func (h *header) inBlocks() bool  { return h.layout == Blocked || h.layout == Ribbon }
+func (h *header) inBlocks() bool { return h.layout == Blocked || h.layout == Ribbon }
+
+// slot returns the number in the name of the file of a live layer.
+func (h *header) slot() uint64 {
+	if h.generations == 0 {
+		return h.layer
+	}
+	return h.layer % uint64(h.generations)
+}
+
 func (h *header) lastLayer() bool { return h.layer+1 == uint64(h.layers) }
 
 func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }

@@ -69,7 +69,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 //   - a live filter that programs have open for writing, or that appeared or got keys during WriteFile,
 //   - a layer of a live series, unless its header is cut off,
 //   - a live filter with a damaged header, unless both its records are damaged or cut off too,
-//   - a damaged filter that appeared or changed during WriteFile.
+//   - a damaged filter that appeared or changed during WriteFile,
+//   - missing or damaged, and a live series has lost its first file of that name.
 //
 // It replaces other live filters. Writers are detected until just before the rename, on systems with locks (not Windows). A
 // writer that opens the file after that loses its keys. If two programs read, change and write one file, the last wins: use a
@@ -101,6 +102,9 @@ var errAppeared = errors.New("a file appeared there")
 // replaceFile writes a temporary file, and renames it.
 func replaceFile(path string, b []byte) error {
 	t, err := findTarget(path)
+	if err == nil {
+		err = t.checkFirst()
+	}
 	for i := 0; err == nil && i < 100; i++ {
 		if err = t.replace(b); err != errAppeared {
 			return err
@@ -128,6 +132,31 @@ func findTarget(path string) (*target, error) {
 		err = closing
 	}
 	return t, err
+}
+
+// checkFirst returns ErrLive if the file is the lost first file of a live series. A new file would hide the other layers' keys.
+func (t *target) checkFirst() error {
+	if h, _ := parseSealed(t.head); h != nil {
+		return nil
+	}
+	path := t.path + ".1"
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := openNow(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head, err := headOf(file)
+	if err != nil {
+		return err
+	}
+	h, why := parseSealed(head)
+	if why == ErrHeader || h != nil && h.series != 0 && h.slot() == 1 {
+		return lost("of the layers from "+path+" on", why)
+	}
+	return nil
 }
 
 // existing returns nil and no error if the path is free.

@@ -195,3 +195,27 @@ func TestFileThatCannotBeExaminedIsNotReplaced(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLostFirstFileOfASeriesIsNotReplaced(t *testing.T) {
+	sealed := build(t, Params{}, []byte("a"))
+	first, second := readAll(t, golden+"live/growing-2/filter.bloom"), readAll(t, golden+"live/growing-2/filter.bloom.1")
+	damaged := append([]byte(nil), second...)
+	damaged[200] ^= 1
+	for _, next := range [][]byte{second, damaged, nil, []byte("text")} {
+		for _, b := range [][]byte{nil, {}, first[:100]} {
+			path := filepath.Join(t.TempDir(), "live.bloom")
+			for name, content := range map[string][]byte{path: b, path + ".1": next} {
+				if content == nil {
+					continue
+				}
+				if err := os.WriteFile(name, content, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			isLayer := len(next) > 4
+			if err := sealed.WriteFile(path); errors.Is(err, ErrLive) != isLayer || !isLayer && err != nil {
+				t.Error(len(b), len(next), err)
+			}
+		}
+	}
+}

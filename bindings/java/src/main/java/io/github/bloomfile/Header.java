@@ -224,7 +224,7 @@ final class Header {
         return headerSize;
     }
 
-    private static boolean begins(byte[] head, long size, byte[] pattern) {
+    static boolean begins(byte[] head, long size, byte[] pattern) {
         int length = (int) Math.min(size, pattern.length);
         return Arrays.equals(head, 0, length, pattern, 0, length);
     }

@@ -71,6 +71,7 @@ final class NewFile implements Closeable {
     /** Looks up the name. Returns whether it exists. */
     private boolean checkOld() throws IOException {
         if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+            checkFirst();
             return false;
         }
         if (!WriteOption.has(options, WriteOption.REPLACE)) {
@@ -97,18 +98,42 @@ final class NewFile implements Closeable {
         return live;
     }
 
+    /** The first bytes of a file, and zeros if it is shorter. */
+    private static byte[] headOf(FileChannel file) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(Header.FILE);
+        while (bytes.hasRemaining() && file.read(bytes) > 0) {
+            continue;
+        }
+        return bytes.array();
+    }
+
+    /** Throws if the file is the lost first file of a live series. A new file would hide the other layers' keys. */
+    private void checkFirst() throws IOException {
+        Path second = target.resolveSibling(target.getFileName() + ".1");
+        if (!Files.isRegularFile(second)) {
+            return;
+        }
+        byte[] head;
+        try (FileChannel file = FileChannel.open(second, StandardOpenOption.READ)) {
+            head = headOf(file);
+        }
+        long layer = Header.u64(head, 248);
+        int generations = Header.u32(head, 256);
+        boolean isLayer = Header.begins(head, head.length, Header.MAGIC) && Header.u64(head, 240) != 0;
+        if (isLayer && (generations == 0 ? layer : layer % generations) == 1) {
+            throw refusal("a live series has lost its first file of that name (restore that file, or write to another file)");
+        }
+    }
+
     private FileSystemException refusalOfLive() {
         return refusal("it is a live filter, to which programs may add (write to another file)");
     }
 
     /** Throws if the file to be replaced is live or not a filter. Returns false if it certainly has no keys. */
     private boolean oldMayHaveKeys() throws IOException {
-        byte[] head = new byte[Header.FILE];
+        byte[] head = {};
         try (FileChannel old = FileChannel.open(target, StandardOpenOption.READ)) {
-            ByteBuffer bytes = ByteBuffer.wrap(head);
-            while (bytes.hasRemaining() && old.read(bytes) > 0) {
-                continue;
-            }
+            head = headOf(old);
             Header header = Header.decode(head, old.size(), new Header.Source("replace " + target, true));
             return header.n != 0 || header.flags != 0 || header.isLayer(); // other layers may have keys
         } catch (NoSuchFileException e) {
@@ -116,6 +141,7 @@ final class NewFile implements Closeable {
         } catch (BloomfileException e) {
             switch (e.code()) {
                 case EEMPTY:
+                    checkFirst();
                     return false;
                 case EMAGIC:
                     throw refusal("it is not a filter (write to another file)");
@@ -126,6 +152,7 @@ final class NewFile implements Closeable {
                     if (looksLive(head)) {
                         throw refusalOfLive();
                     }
+                    checkFirst();
                     return true;
             }
         }

@@ -281,6 +281,25 @@ public class BuilderTest {
         assertEquals(0, root.toFile().list().length);
     }
 
+    /** A new file would hide the keys of the other layers. */
+    @Test
+    public void lostFirstFileOfASeriesIsNotReplaced() throws IOException {
+        Path path = root.resolve("filter.bloom");
+        Path second = root.resolve("filter.bloom.1");
+        byte[] first = Files.readAllBytes(Spec.GOLDEN.resolve("live/growing-3/filter.bloom"));
+        for (int length : new int[] {-1, 0, 100}) {
+            if (length >= 0) {
+                Files.write(path, Arrays.copyOf(first, length));
+            }
+            Files.copy(Spec.GOLDEN.resolve("live/growing-3/filter.bloom.1"), second);
+            assertThrows(FileSystemException.class, () -> new NewFile(path, WriteOption.REPLACE).close());
+            Files.write(second, new byte[] {'a'});
+            new NewFile(path, WriteOption.REPLACE).close();
+            Files.delete(second);
+            new NewFile(path, WriteOption.REPLACE).close();
+        }
+    }
+
     /** A key that is added to the newest layer changes no byte of the first layer. */
     @Test
     public void noCallReplacesALiveSeries() throws IOException {

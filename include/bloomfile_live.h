@@ -24,8 +24,8 @@
  * BLOOMFILE_OPEN_ACCEPT_UNCLEAN opens the file anyway. With BLOOMFILE_OPEN_WRITE too, add the lost
  * keys, then sync or finish: this clears the unclean state for every process, and reports whether a
  * write has failed. If another mapping of the file existed, this sync may return EIO: rescue the
- * filter then. bloomfile_close() alone leaves the file unclean. In a series this flag does not
- * accept layers that are made after the opening: open the series again.
+ * filter then. bloomfile_close() alone leaves the file unclean. In a series the flag covers only
+ * the layers that exist at the opening. If a later layer is unclean, open the series again.
  *
  * File systems. All processes that use a live file must run on one host and share one page cache:
  * network and cluster file systems are refused as BLOOMFILE_EFILESYSTEM. On overlayfs a reader must
@@ -121,11 +121,11 @@
  * own (EBUSY if the parent is a sole adder). Until then it shares the parent's open file
  * description. If the parent is killed, the child keeps the locks taken through it. A lock of an
  * exact add or a removal makes other processes wait until the child has added, synced or closed the
- * handle; or until it ends, if another thread was opening a layer of a series when it was forked.
- * The lock of a writer prevents sealing in place. The child does not keep the locks of a sync, or
- * of adding a layer to a series, if the parent may open the file again: a handler of
- * pthread_atfork() closes their descriptor in the child. A process that is made without these
- * handlers (vfork, clone) must exec or exit. exec closes the library's descriptors.
+ * handle. If another thread was opening a layer of a series during the fork, they wait until the
+ * child ends. The lock of a writer prevents sealing in place. The child does not keep the locks of
+ * a sync, or of adding a layer to a series, if the parent can open the file again: a handler of
+ * pthread_atfork() closes the descriptor of these locks in the child. A process that is made
+ * without these handlers (vfork, clone) must exec or exit. exec closes the library's descriptors.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H
@@ -368,11 +368,11 @@ BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile_filter *f, u
 /* Removes the filter at `path`, sealed or live; for a live series, the files of all layers. If
  * `path` or a layer is a symbolic link, both the link and its file are removed. All files are
  * examined before any is removed; the newest layer is removed first. If an error or a crash
- * interrupts the removal, opening the remaining files fails (BLOOMFILE_EMISSINGLAYER), unless a
- * writer was killed while it made the newest layer; another call removes them. Handles that are
- * open for reading stay usable. A file that is not a filter, or whose header is damaged, is not
- * removed; the call returns the error that opening it would return. A filter that is poisoned or
- * unclean, or whose commit records or body are damaged, is removed.
+ * interrupts the removal, opening the remaining files fails (BLOOMFILE_EMISSINGLAYER). It may
+ * succeed if a writer was killed while it made the newest layer. Another call removes the files.
+ * Handles that are open for reading stay usable. A file that is not a filter, or whose header is
+ * damaged, is not removed; the call returns the error that opening it would return. A filter
+ * that is poisoned or unclean, or whose commit records or body are damaged, is removed.
  *   path  of a filter, or of the first file of a series.
  *
  * Returns 0, an errno, BLOOMFILE_EVALUE if the path is NULL, or one of

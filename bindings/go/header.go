@@ -287,7 +287,7 @@ func (h *header) checkSize(size uint64) error {
 
 func (h *header) inBlocks() bool { return h.layout == Blocked || h.layout == Ribbon }
 
-// slot returns the number in the name of the file of a live layer.
+// slot returns the number in the file name of a live layer; 0 for the first file.
 func (h *header) slot() uint64 {
 	if h.generations == 0 {
 		return h.layer

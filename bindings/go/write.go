@@ -70,7 +70,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 //   - a layer of a live series, unless its header is cut off,
 //   - a live filter with a damaged header, unless both its records are damaged or cut off too,
 //   - a damaged filter that appeared or changed during WriteFile,
-//   - missing or damaged, and a live series has lost its first file of that name.
+//   - missing or damaged, and the file path + ".1" is, or may be, a layer of a live series.
 //
 // It replaces other live filters. Writers are detected until just before the rename, on systems with locks (not Windows). A
 // writer that opens the file after that loses its keys. If two programs read, change and write one file, the last wins: use a

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The functions of the extension. What a bytea answers never changes: IMMUTABLE. All rows of a statement use the
--- same version of a file, if the client's message names at most 32 files: STABLE. bloom_contains() is not STRICT,
+-- The functions of the extension. IMMUTABLE: the answer for a bytea never changes. STABLE: all rows of a statement
+-- use the same version of a file, if the client's message names at most 32 files. bloom_contains() is not STRICT,
 -- because a NULL filter is an error.
 \echo Use "CREATE EXTENSION bloomfile" to load this file. \quit
 

@@ -78,8 +78,8 @@ static pg_attribute_noreturn() void raise_kind(const struct bloomfile_info *info
 
 /* --------------------------------------------------------------------------------------- files */
 
-/* Returns the entry of a path. A new path takes the oldest entry, but if possible not an entry
- * that the client's current message uses: all rows of a statement must get the same file. */
+/* Returns the entry of a path. A new path takes the oldest entry that the client's current message
+ * does not use, or else the oldest: all rows of a statement must get the same file. */
 static struct file *file_of_path(const char *path, TimestampTz now)
 {
     static unsigned taken;

@@ -210,8 +210,8 @@ static int check_others(const char *path, unsigned end)
     return error;
 }
 
-/* Whether the series of `path` has lost its first file. A second file that cannot be read, or has a
- * damaged header, could be a layer. */
+/* Returns BLOOMFILE_ESERIES if the series of `path` has lost its first file. A second file that is
+ * unreadable, or has a damaged header, counts as a layer. */
 static int check_second(const char *path)
 {
     struct header h = { 0 };
@@ -226,7 +226,7 @@ static int check_second(const char *path)
     return error < 0 || error == ENOENT || error == ELOOP || error == ENOTDIR ? 0 : error;
 }
 
-/* The number of names that the files of a series may have, if its first file has the header. */
+/* The number of file names that a series with this first header may use. */
 static unsigned names_of(const struct header *h)
 {
     return h->generations != 0 ? h->generations : HEADER_MOST_LAYERS;

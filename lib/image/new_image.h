@@ -57,8 +57,8 @@ int replaced_read_header(int fd, uint64_t size, struct header *h);
 
 /* Checks whether a single file may replace the file at a path, given the flags of a public
  * function. Returns BLOOMFILE_ESERIES if that file is the first of several files of a live series,
- * because the other files would be orphaned. The same if the file is missing, damaged or unreadable
- * and its second file is, or may be, a layer. Otherwise returns 0 or an errno. */
+ * because the other files would be orphaned. Also returns it if the file is missing, damaged or
+ * unreadable, and PATH.1 is, or may be, a layer. Otherwise returns 0 or an errno. */
 int replaced_check(const char *path, unsigned flags);
 
 #endif

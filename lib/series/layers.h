@@ -48,7 +48,7 @@ struct series {
     atomic_bool many_found; /* the last batch of lookups found many keys */
     bool missing;           /* the last search missed a layer; protected by `finding` */
     int finished;           /* result of bloomfile_finish() */
-    /* Changed only as a whole, with `repeating`, because a child of fork() inherits it. */
+    /* Replaced only as a whole, under `repeating`: a child of fork() inherits it. */
     _Atomic(struct late *) late;
     atomic_bool late_lost; /* memory ran out, and late adds could not be kept */
 };

@@ -101,8 +101,7 @@ static int find_other_layers(bloomfile_filter *f)
         return error;
     layers_replace(f, all);
     error = s->writing ? writers_clean(all, 0, s->flags) : 0;
-    /* A layer that is made later and becomes unclean may lack keys that the caller does not know.
-     */
+    /* The caller has accepted the layers of this moment. */
     s->flags &= ~(unsigned)BLOOMFILE_OPEN_ACCEPT_UNCLEAN;
     return error;
 }

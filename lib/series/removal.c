@@ -160,8 +160,8 @@ static int check_slot(const struct removal *r, const struct series *s, uint64_t 
     return removal_is_free(error) ? 0 : error;
 }
 
-/* Locks the files of a series. Returns BLOOMFILE_EREPLACED if the series has other
- * files now: a writer may have made a layer before the previous layer was locked (S15). */
+/* Locks the files of a series. Returns BLOOMFILE_EREPLACED if the files of the series have
+ * changed: a writer may have made a layer before the previous layer was locked (S15). */
 static int lock_series(const struct removal *r, const struct series *s)
 {
     int error = removal_lock(r);

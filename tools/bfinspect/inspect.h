@@ -98,7 +98,7 @@ struct inspect_report {
 
     uint8_t bytes[INSPECT_HEADER_SIZE];
     size_t have;                    /* bytes that were read */
-    bool is_stream;                 /* several filters of equal parameters */
+    bool is_stream;                 /* several filters that can be merged */
     struct bloomfile_field *fields; /* fields that the file has completely, by offset */
     size_t field_count;
     struct bloomfile_info info;

@@ -211,7 +211,8 @@ static void tell_counts(struct request *r)
         tell_stats(r, text);
 }
 
-/* Writes nothing if an input is missing or a folder, or a named file is unreadable or a filter. */
+/* Ends the program before any output if an input is missing or a folder, or is a file that cannot
+ * be read or is a filter. */
 static void check_inputs(const struct request *r)
 {
     struct keys_options strict = r->keys;

@@ -94,9 +94,9 @@ int series_look(const char *path, struct bloomfile_info *info)
     if (lstat(path, &st) != 0)
         return ENOENT;
     if (stat(path, &st) != 0)
-        return errno == EACCES || errno == EIO ? errno : ENOENT; /* a link to a file */
+        return errno == EACCES || errno == EIO ? errno : ENOENT; /* a link that leads nowhere */
     if (!S_ISREG(st.st_mode))
-        return BLOOMFILE_ENOTREGULAR; /* opens no FIFO */
+        return BLOOMFILE_ENOTREGULAR; /* do not open a FIFO */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     const ssize_t have = fd >= 0 && fstat(fd, &st) == 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     int error = have < 0 ? errno : BLOOMFILE_ETRUNCATED;
@@ -107,13 +107,13 @@ int series_look(const char *path, struct bloomfile_info *info)
     return error == BLOOMFILE_ERECORD ? 0 : error; /* the header is being written */
 }
 
-/* Whether series_look() failed because it could not read the file, which may be a layer. */
+/* Whether series_look() could not read the file. It may be a layer. */
 static bool is_unknown(int error)
 {
     return error > 0 && error != ENOENT;
 }
 
-/* The same for look_second(). */
+/* Like is_unknown(), for look_second(). */
 static bool may_be_second(int error)
 {
     return is_unknown(error) || error == BLOOMFILE_EHEADER;
@@ -124,7 +124,8 @@ static bool is_layer_of_slot(const struct bloomfile_info *info, uint64_t slot)
     return info->series != 0 && series_slot(info) == slot;
 }
 
-/* series_look() for the second file of the series `path`. BLOOMFILE_ESERIES: not that layer. */
+/* series_look() for the second file of the series `path`. Returns BLOOMFILE_ESERIES if the file is
+ * not that layer. */
 static int look_second(const char *path, struct bloomfile_info *info)
 {
     char *name = series_path(path, 1);

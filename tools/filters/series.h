@@ -53,8 +53,8 @@ char *series_path(const char *path, uint64_t slot);
 char *series_name(const char *path, uint64_t slot);
 
 /* Returns the name of the first file of a series that would have a layer at `path`, and sets *slot
- * to that layer's number. Returns NULL if `path` is not the name of a layer. That includes a first
- * file that is a symbolic link: the layers are stored next to its target. The caller frees the
+ * to that layer's number. Returns NULL if `path` is not the name of a layer, or if that first file
+ * is a symbolic link: its layers are stored next to the link's target. The caller frees the
  * result. */
 char *series_first(const char *path, uint64_t *slot);
 

@@ -42,8 +42,8 @@ struct input_type_start {
 void input_type_arrived(struct input_type_start *s, const uint8_t *bytes, size_t size);
 
 /* input_type_judge() for an input that arrives in pieces: a pipe may deliver a few bytes first.
- * The first call warns. Later calls do nothing before INPUT_TYPE_SIZE bytes, or all bytes, have
- * arrived: more bytes may show that good records only began like text. */
+ * The first call warns. Later calls do nothing until INPUT_TYPE_SIZE bytes, or all bytes, have
+ * arrived: the start of good records may look like text. */
 bool input_type_judge_start(struct input_type_start *s, const char *name,
                             const struct keys_options *options, bool at_end,
                             char reason[INPUT_TYPE_REASON]);

@@ -98,7 +98,7 @@ final class NewFile implements Closeable {
         return live;
     }
 
-    /** The first bytes of a file, and zeros if it is shorter. */
+    /** The first {@link Header#FILE} bytes of a file, padded with zeros. */
     private static byte[] headOf(FileChannel file) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(Header.FILE);
         while (bytes.hasRemaining() && file.read(bytes) > 0) {

@@ -21,7 +21,7 @@ final class Tail {
     /** More than the few bytes that the Java VM copies one by one. */
     static final int LENGTH = 16;
 
-    /** A quarter of the mappings that Linux allows a process. */
+    /** Mappings between collections: a quarter of the number that Linux allows a process. */
     static final int COLLECTED = 1 << 14;
 
     private static final AtomicInteger MAPPINGS = new AtomicInteger();
@@ -31,12 +31,12 @@ final class Tail {
     private final byte[] gone = new byte[LENGTH];
 
     /**
-     * Maps bytes of a file. Without a collection now and then, the mappings of closed filters reach the limit of Linux.
-     * Then the Java VM ends when it starts a thread.
+     * Maps bytes of a file. Without a garbage collection now and then, the mappings of closed filters would reach the
+     * limit of Linux. Then the Java VM would end when it starts a thread.
      *
-     * @param file where they are
-     * @param offset of the first
-     * @param length their number
+     * @param file the file
+     * @param offset of the first byte
+     * @param length number of bytes
      * @return the bytes
      * @throws IOException if they cannot be mapped
      */

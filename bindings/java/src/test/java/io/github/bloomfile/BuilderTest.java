@@ -259,7 +259,7 @@ public class BuilderTest {
         }
     }
 
-    /** Undamaged, and with each byte damaged. The damage may turn the header into the embedded form, or a record into sealed. */
+    /** Intact, and with each byte damaged. The damage may turn the header into the embedded form, or a live record into a sealed one. */
     @Test
     public void liveFiltersAreNotReplaced() throws IOException {
         Path path = root.resolve("live.bloom");

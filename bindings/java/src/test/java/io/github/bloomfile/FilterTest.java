@@ -704,13 +704,13 @@ public class FilterTest {
         one.shutdown();
     }
 
-    /** Else they would reach the number of mappings that Linux allows. */
+    /** Otherwise they would reach the limit of Linux. */
     @Test
     public void openingCollectsTheMappingsOfClosedFilters() throws Exception {
         Path path = copy("often");
         Object old = new Object();
         WeakReference<Object> before = new WeakReference<>(old);
-        System.gc(); // from now on, only a complete collection finds it
+        System.gc(); // promotes it: from now on, only a full collection clears the reference
         Reference.reachabilityFence(old);
         old = null;
         for (int i = 0; i < Tail.COLLECTED; i += 2) {

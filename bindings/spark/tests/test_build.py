@@ -161,6 +161,24 @@ class Build(SparkTest):
             with self.assertRaisesRegex(Py4JJavaError, "it is not a filter" if damage[1] < 8 else "it is a live filter", msg=damage):
                 build_.write(path)
 
+    def test_lost_first_file_of_a_live_series_is_not_replaced(self):
+        """A new file would hide the keys of the other layers."""
+        subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "--grow", "-n", "100", self.path], check=True)
+        subprocess.run([os.path.join(TOOLS, "bfadd"), "-q", self.path], check=True,
+                       input=b"".join(b"%d\n" % i for i in range(1000)))
+        first = read(self.path)
+        for content in first[:100], b"", None:
+            os.unlink(self.path)
+            if content is not None:
+                with open(self.path, "wb") as file:
+                    file.write(content)
+                with self.assertRaisesRegex(Error, "has lost its first file"):
+                    build(self.keys, "url", self.path, capacity=N, replace=True)
+                self.assertEqual(read(self.path), content)
+        with self.assertRaisesRegex(Error, "has lost its first file"):
+            build(self.keys, "url", self.path, capacity=N)
+        self.assertFalse(os.path.exists(self.path))
+
     def test_only_regular_files_are_opened(self):
         """To open a FIFO would wait for a writer."""
         os.mkfifo(self.path)

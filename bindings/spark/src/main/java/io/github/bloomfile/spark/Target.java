@@ -36,11 +36,14 @@ import org.slf4j.LoggerFactory;
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
-    /** Sizes of the header in file form and embedded form (section 6); offsets of its size field and of the series bit. */
+    /** Sizes of the header in file form and embedded form (section 6); offsets of its fields. */
     private static final int HEADER = 4096;
     private static final int EMBEDDED = 512;
     private static final int SIZE = 12;
     private static final int INCOMPAT = 24;
+    private static final int SERIES = 240;
+    private static final int LAYER = 248;
+    private static final int GENERATIONS = 256;
     /** Offsets of state, flags and keys in a record (section 7); values of the state. */
     private static final int STATE = 8;
     private static final int FLAGS = 12;
@@ -89,20 +92,16 @@ final class Target {
         }
         hasKeys = false;
         if (!files.exists(path)) {
+            checkFirst();
             return false;
         }
         if (!replace) {
             throw exists();
         }
-        boolean regular = storage.isFile(path);
         byte[] head = new byte[HEADER];
-        int n = 0;
-        if (regular) {
-            try (InputStream in = files.open(path)) {
-                n = in.readNBytes(head, 0, head.length);
-            }
-        }
-        if (!regular || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+        boolean regular = storage.isFile(path);
+        int n = regular ? readHead(path, head) : 0;
+        if (!regular || n > 0 && !isFilter(head)) {
             throw new IOException("cannot replace " + path + ": it is not a filter (write to another file)");
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
@@ -112,7 +111,37 @@ final class Target {
             throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
                     + " another file)");
         }
+        if (!embedded && !isIntact(header, 0, HEADER / 2)) {
+            checkFirst();
+        }
         return true;
+    }
+
+    /** Throws if the file is the lost first file of a live series. A new file would hide the other layers' keys. */
+    private void checkFirst() throws IOException {
+        Path second = path.suffix(".1");
+        byte[] head = new byte[HEADER];
+        if (!isLocal() || !files.exists(second) || !storage.isFile(second) || readHead(second, head) == 0 || !isFilter(head)) {
+            return; // live series are local files
+        }
+        ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
+        long layer = header.getLong(LAYER);
+        int generations = header.getInt(GENERATIONS);
+        if (header.getLong(SERIES) != 0 && (generations == 0 ? layer : layer % generations) == 1) {
+            throw new IOException("cannot make " + path + ": a live series has lost its first file of that name"
+                    + " (restore that file, or write to another file)");
+        }
+    }
+
+    /** Reads the first bytes of a file. Returns their number. */
+    private int readHead(Path file, byte[] head) throws IOException {
+        try (InputStream in = files.open(file)) {
+            return in.readNBytes(head, 0, head.length);
+        }
+    }
+
+    private static boolean isFilter(byte[] head) {
+        return Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length);
     }
 
     /** The same for a new filter with this number of keys. */

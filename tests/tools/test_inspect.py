@@ -472,7 +472,7 @@ class Verdicts(InspectTest):
         self.assertEqual(self.query("both", stdin=lines("a", "b")), [b"a", b"b"])
 
     def test_advice_for_filters_that_cannot_be_merged_keeps_the_first(self):
-        """A ribbon filter, another number of hashes, a slice, a live filter, a series, and bytes that are no filter."""
+        """A ribbon filter, another number of hashes, a slice, a live filter, a series, and bytes that are not a filter."""
         image = self.create("-q", "-n", 100, stdin=lines("a"), name="a")
         others = {name: self.create("-q", *options, stdin=lines("a"), name=name)
                   for name, options in (("ribbon", ["-l", "ribbon"]), ("hashes", ["-n", 100, "-k", 3]),

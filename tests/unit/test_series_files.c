@@ -862,15 +862,20 @@ TEST_IN_DIR(new_filter_does_not_take_the_name_of_a_lost_first_file)
             const struct bytes second = read_file("series.1");
             assert_error(write_one("series", BLOOMFILE_TO_REPLACE), BLOOMFILE_ESERIES);
             assert_error(write_one("series", 0), BLOOMFILE_ESERIES);
+            const struct faults unreadable = once(ON_open64, 1, EACCES);
+            faults_begin(&unreadable);
+            int error = write_one("series", 0);
+            faults_end();
+            assert_error(error, BLOOMFILE_ESERIES);
             struct bytes damaged = read_file("series.1");
             damaged.data[200] ^= 1;
             write_file("series.1", damaged.data, damaged.size);
             free(damaged.data);
             assert_error(write_one("series", 0), BLOOMFILE_ESERIES);
             write_file("series", whole.data, whole.size);
-            const struct faults unreadable = once(ON_open64, 1, EACCES);
+            write_file("series.1", second.data, 100); /* truncated */
             faults_begin(&unreadable);
-            const int error = write_one("series", BLOOMFILE_TO_REPLACE);
+            error = write_one("series", BLOOMFILE_TO_REPLACE);
             faults_end();
             assert_error(error, BLOOMFILE_ESERIES);
             assert_int_equal(unlink("series.1"), 0);

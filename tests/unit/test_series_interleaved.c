@@ -276,6 +276,48 @@ TEST_IN_DIR(late_key_whose_repetition_failed_is_added_by_the_next_call)
     }
 }
 
+/* The child is not a writer yet. */
+TEST_IN_DIR(closing_in_a_child_does_not_add_the_late_keys_of_its_parent)
+{
+    int status;
+    begin(3, 0);
+    assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_EMISSINGLAYER);
+    assert_int_equal(rename("kept", "series.1"), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        faults_begin(&(struct faults){ 0 });
+        bloomfile_close(writer);
+        _exit(fault_calls(ON_open64) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_error(sync_filter(writer), 0);
+    end();
+}
+
+static void hide_one_and_use_all_memory(void)
+{
+    static const struct faults no_memory = {
+        .call = ON_malloc, .nth = 1, .error = ENOMEM, .for_ever = true
+    };
+    make_one_and_hide_it();
+    faults_begin(&no_memory);
+}
+
+/* The library no longer knows which key to add. */
+TEST_IN_DIR(late_key_that_could_not_be_kept_leaves_a_permanent_error)
+{
+    begin(3, 0);
+    assert_error(add_while_at_look(2, hide_one_and_use_all_memory), BLOOMFILE_EMISSINGLAYER);
+    faults_end();
+    assert_int_equal(rename("kept", "series.1"), 0);
+    assert_error(add_other_key(), ENOMEM);
+    assert_error(sync_filter(writer), ENOMEM);
+    assert_error(bloomfile_finish(writer), BLOOMFILE_EMISSINGLAYER); /* sticky */
+    end();
+}
+
 static void poison_newest(void)
 {
     poison_records("series.1");
@@ -1228,24 +1270,30 @@ static int replace_series(void)
 static const uint32_t removed_kinds[] = { BLOOMFILE_SERIES_GROW, 3 };
 static int (*const removals[])(void) = { remove_series, replace_series };
 
-/* The writer acts at each lock in turn, until a lock keeps it out. */
+/* Acts before the first `call`, before the second, and so on, until a lock keeps the writer out. */
+static void make_layers_before_each(enum fault_call call, uint32_t series, int (*run)(void))
+{
+    unsigned nth = 0;
+    writer_error = 0;
+    while (writer_error == 0) {
+        begin_removed(series);
+        assert_error(with_others(run, call, ++nth, make_layers_and_leave), 0);
+        assert_int_equal(entries_in_dir(), run == replace_series);
+        bloomfile_close(writer);
+        writer = NULL;
+        end();
+    }
+    assert_error(writer_error, EBUSY);
+    assert_true(nth > 1);
+}
+
 TEST_IN_DIR(layers_made_before_the_locks_are_removed_too)
 {
-    for (size_t i = 0; i < ROWS(removed_kinds) * ROWS(removals); i++) {
-        int (*const run)(void) = removals[i % ROWS(removals)];
-        unsigned nth = 0;
-        writer_error = 0;
-        while (writer_error == 0) {
-            begin_removed(removed_kinds[i / ROWS(removals)]);
-            assert_error(with_others(run, ON_fcntl64, ++nth, make_layers_and_leave), 0);
-            assert_int_equal(entries_in_dir(), run == replace_series);
-            bloomfile_close(writer);
-            writer = NULL;
-            end();
+    for (size_t i = 0; i < ROWS(removed_kinds); i++)
+        for (size_t j = 0; j < ROWS(removals); j++) {
+            make_layers_before_each(ON_fcntl64, removed_kinds[i], removals[j]);
+            make_layers_before_each(ON_lstat64, removed_kinds[i], removals[j]);
         }
-        assert_error(writer_error, EBUSY);
-        assert_true(nth > 1);
-    }
 }
 
 static bool search_begins;

@@ -117,18 +117,19 @@ final class Target {
         return true;
     }
 
-    /** Throws if the file is the lost first file of a live series. A new file would hide the other layers' keys. */
+    /** Throws if the path is that of a live series' lost first file. A new file would hide the other layers' keys. */
     private void checkFirst() throws IOException {
         Path second = path.suffix(".1");
         byte[] head = new byte[HEADER];
+        // Only local files can be a live series.
         if (!isLocal() || !files.exists(second) || !storage.isFile(second) || readHead(second, head) == 0 || !isFilter(head)) {
-            return; // live series are local files
+            return;
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
         long layer = header.getLong(LAYER);
         int generations = header.getInt(GENERATIONS);
         if (header.getLong(SERIES) != 0 && (generations == 0 ? layer : layer % generations) == 1) {
-            throw new IOException("cannot make " + path + ": a live series has lost its first file of that name"
+            throw new IOException("cannot make " + path + ": the live series of that name has lost its first file"
                     + " (restore that file, or write to another file)");
         }
     }

@@ -99,7 +99,7 @@ static uint64_t default_memory(void)
 }
 
 /* Divides the memory. Each thread has a piece of the input, and perhaps the beginning of a key that
- * is longer than a piece. The builder gets the rest, at least an eighth: 0 would be no limit. */
+ * is longer than a piece. The builder gets the rest, at least an eighth (0 means unlimited). */
 static void share_memory(const struct create *c, struct bloomfile_params *params,
                          struct keys_options *keys)
 {

@@ -93,7 +93,7 @@ static bloomfile_filter *open_next(int fd, uint64_t *offset)
     return opening_from(&f, from, 0, OPENING_ANY, NULL) == 0 ? f : NULL;
 }
 
-/* Whether all filters in the file can be merged, whatever the rate of the result. */
+/* Whether all filters in the file can be merged. The merge may still need a larger -p. */
 static bool is_mergeable(int fd, uint64_t size)
 {
     uint64_t offset = 0;

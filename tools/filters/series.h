@@ -31,8 +31,8 @@ bool series_files(const char *path, char text[SERIES_TEXT]);
 bool series_holds(const char *path, char text[SERIES_TEXT]);
 
 /* Explains why no file may be created or replaced at `path`: a live series has lost the layer of
- * that name, or will give that name to a layer. Only the first two files are looked at; if one of
- * them cannot be read, it counts as a layer. Call series_holds() first if the file exists. Returns
+ * that name, or will give that name to a layer. Only the first two files are looked at. A file
+ * that cannot be read counts as a layer. Call series_holds() first if the file exists. Returns
  * false if the name is free. */
 bool series_claims(const char *path, char text[SERIES_TEXT]);
 

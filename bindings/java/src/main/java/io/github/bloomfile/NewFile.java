@@ -107,7 +107,7 @@ final class NewFile implements Closeable {
         return bytes.array();
     }
 
-    /** Throws if the file is the lost first file of a live series. A new file would hide the other layers' keys. */
+    /** Throws if the path is that of a live series' lost first file. A new file would hide the other layers' keys. */
     private void checkFirst() throws IOException {
         Path second = target.resolveSibling(target.getFileName() + ".1");
         if (!Files.isRegularFile(second)) {
@@ -121,7 +121,7 @@ final class NewFile implements Closeable {
         int generations = Header.u32(head, 256);
         boolean isLayer = Header.begins(head, head.length, Header.MAGIC) && Header.u64(head, 240) != 0;
         if (isLayer && (generations == 0 ? layer : layer % generations) == 1) {
-            throw refusal("a live series has lost its first file of that name (restore that file, or write to another file)");
+            throw refusal("the live series of that name has lost its first file (restore that file, or write to another file)");
         }
     }
 

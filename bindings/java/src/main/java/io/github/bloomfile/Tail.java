@@ -31,8 +31,8 @@ final class Tail {
     private final byte[] gone = new byte[LENGTH];
 
     /**
-     * Maps bytes of a file. Without a garbage collection now and then, the mappings of closed filters would reach the
-     * limit of Linux. Then the Java VM would end when it starts a thread.
+     * Maps bytes of a file. Runs the garbage collector now and then, to unmap closed filters. If the mappings reached the
+     * limit of Linux, the Java VM would exit when it next started a thread.
      *
      * @param file the file
      * @param offset of the first byte

@@ -309,6 +309,29 @@ fn rest_fits(layer: &Layer, size: u64) -> bool {
     }
 }
 
+/// Whether the beginning of a file is that of a live filter, or of a layer of a live series. One
+/// intact record proves it, and so does the header of a layer.
+#[cfg(feature = "std")]
+pub(crate) fn is_live(head: &[u8]) -> bool {
+    let mut records = head.chunks_exact(PAGE / 4).skip(2);
+    let has_live_record = records.any(|bytes| {
+        let record = Record::new(bytes, u32_at(bytes, 60));
+        record.intact && record.is_unsealed()
+    });
+    has_live_record || live_slot(head).is_ok_and(|slot| slot.is_some())
+}
+
+/// The place of a live layer among the files of its series. Checks the header, not the records.
+#[cfg(feature = "std")]
+pub(crate) fn live_slot(head: &[u8]) -> Result<Option<u64>> {
+    let form = check_beginning(head)?;
+    let layer = parse_header(&head[..form.header_size()], form, true)?.info.layer;
+    Ok(layer.filter(|layer| layer.layers == 0).map(|layer| match u32_at(head, 256) {
+        0 => layer.layer,
+        generations => layer.layer % u64::from(generations),
+    }))
+}
+
 /// V26 and V27.
 fn check_size(image: &Image, size: u64) -> Result<()> {
     let info = &image.info;

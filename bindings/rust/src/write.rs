@@ -2,13 +2,15 @@
 //! Writing files that appear complete or not at all.
 
 use crate::container::regular_file;
-use crate::error::Result;
+use crate::error::{Error as Fault, Result};
 use crate::filter::Filter;
+use crate::image::{is_live, live_slot};
+use crate::info::PAGE;
 use std::collections::hash_map::RandomState;
-use std::fs::{canonicalize, read_link, remove_file, rename};
+use std::fs::{canonicalize, metadata, read_link, remove_file, rename};
 use std::fs::{symlink_metadata, File, Metadata, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{Error, ErrorKind, Write};
+use std::io::{Error, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of names of temporary files, and of symbolic links, that are tried.
@@ -28,8 +30,9 @@ impl Filter<'_> {
     /// Writes a file, which replaces a regular file of that name. Follows symbolic links, also to a
     /// file that does not exist yet.
     ///
-    /// Also replaces a live filter, without looking for its keys and writers. Keys that another
-    /// program adds to that filter are then lost.
+    /// Does not replace a live filter, whose keys would be lost. To replace it, remove it first (`rm`,
+    /// or `bloomfile_unlink()` for a series). The last check is just before the rename: a live filter
+    /// that another program creates after it is replaced.
     ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
     /// So the name always leads to a whole file, also after a crash. A process that is killed can
@@ -41,8 +44,13 @@ impl Filter<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if writing fails. The old file is then unchanged, except if
-    /// only the last step failed: to put the new name on disk.
+    /// [`Error::Live`](crate::Error::Live) if the old file is a live filter or a layer of a live
+    /// series, even with a damaged header. The error is the same if the old file is missing or damaged,
+    /// and the file at the path + `.1` is, or may be, such a layer.
+    /// [`Error::Io`](crate::Error::Io) if one of these files cannot be read, or writing fails.
+    ///
+    /// After an error the old file is unchanged, except if only the last step failed: to put the new
+    /// name on disk.
     pub fn write_file<P: AsRef<Path>>(&self, path: P) -> Result<()> {
         write_file(path.as_ref(), self.as_bytes())
     }
@@ -52,18 +60,49 @@ impl Filter<'_> {
 ///
 /// # Errors
 ///
-/// [`Error::Io`](crate::Error::Io) if writing fails.
+/// As [`Filter::write_file`].
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let path = &without_links(path)?;
     let old = replaced(path)?;
     let (mut file, temporary) = create_temporary(path, old.as_ref())?;
-    let written = write_whole(&mut file, bytes, old.as_ref());
-    if let Err(error) = written.and_then(|()| rename(&temporary, path)) {
+    let written = write_whole(&mut file, bytes, old.as_ref()).map_err(Fault::from);
+    let checked = written.and_then(|()| check_live(path));
+    if let Err(error) = checked.and_then(|()| Ok(rename(&temporary, path)?)) {
         // The first error is the one to report.
         let _ = remove_file(&temporary);
-        return Err(error.into());
+        return Err(error);
     }
     sync_folder(path)
+}
+
+/// Fails if a new file would replace a live filter, or take the name of a live series' lost first
+/// file. Either would lose keys.
+fn check_live(path: &Path) -> Result<()> {
+    let head = head_of(path)?;
+    let mut has_keys = is_live(&head);
+    if live_slot(&head).is_err() {
+        let mut second = path.as_os_str().to_owned();
+        second.push(".1");
+        has_keys |=
+            matches!(live_slot(&head_of(second.as_ref())?), Ok(Some(1)) | Err(Fault::Header));
+    }
+    if has_keys {
+        return Err(Fault::Live);
+    }
+    Ok(())
+}
+
+/// The first bytes of a regular file; none of another file, or if there is no file.
+fn head_of(path: &Path) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    match metadata(path) {
+        Ok(found) if found.is_file() => {
+            File::open(path)?.take(PAGE as u64).read_to_end(&mut head)?;
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error.into()),
+        _ => {}
+    }
+    Ok(head)
 }
 
 /// The path of the file to write: renaming over a symbolic link would replace the link.

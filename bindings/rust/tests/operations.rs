@@ -298,6 +298,66 @@ fn folder_of(name: &str) -> std::path::PathBuf {
     folder
 }
 
+/// Writes files into a new folder, then a filter over `a.bloom`. Returns whether that was refused,
+/// and checks that the file is then unchanged.
+#[cfg(unix)]
+fn is_refused(test: &str, files: &[(&str, &[u8])]) -> bool {
+    let folder = folder_of(test);
+    for (name, bytes) in files {
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
+    let path = folder.join("a.bloom");
+    let before = std::fs::read(&path).ok();
+    let written = open("classic-file.bloom").write_file(&path);
+    let refused = matches!(written, Err(Error::Live));
+    assert!(refused || written.is_ok(), "{written:?}");
+    assert_eq!(std::fs::read(&path).ok() == before, refused);
+    let others = files.iter().filter(|file| file.0 != "a.bloom").count();
+    let left = usize::from(path.exists()) + others;
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), left);
+    std::fs::remove_dir_all(&folder).unwrap();
+    refused
+}
+
+#[cfg(unix)]
+#[test]
+fn live_filter_is_not_replaced_even_with_a_damaged_header() {
+    let live = std::fs::read(refused("live-clean.bloom")).unwrap();
+    let poisoned = std::fs::read(refused("poisoned.bloom")).unwrap();
+    let layer = std::fs::read(golden("live/growing-2/filter.bloom")).unwrap();
+    for whole in [&live, &poisoned, &layer] {
+        assert!(is_refused("live", &[("a.bloom", whole)]));
+        for at in (0..4096).step_by(61).chain([8, 12, 13, 2048, 3072]) {
+            let mut damaged = whole[..4096].to_vec();
+            damaged[at] ^= 0x12;
+            assert!(is_refused("live", &[("a.bloom", &damaged)]), "{at}");
+        }
+    }
+    let mut torn = layer[..4096].to_vec();
+    torn[2048] ^= 1;
+    torn[3072] ^= 1;
+    assert!(is_refused("live", &[("a.bloom", &torn)]));
+}
+
+#[cfg(unix)]
+#[test]
+fn lost_first_file_of_a_live_series_is_not_replaced() {
+    let first = std::fs::read(golden("live/growing-2/filter.bloom")).unwrap();
+    let second = std::fs::read(golden("live/growing-2/filter.bloom.1")).unwrap();
+    let sealed = std::fs::read(golden("blocked-file.bloom")).unwrap();
+    let mut damaged = second.clone();
+    damaged[200] ^= 1;
+    for (next, is_layer) in
+        [(&*second, true), (&damaged, true), (&first, false), (&sealed, false), (b"text", false)]
+    {
+        assert_eq!(is_refused("lost", &[("a.bloom.1", next)]), is_layer);
+        for lost in [b"".as_slice(), b"text", &first[..100]] {
+            assert_eq!(is_refused("lost", &[("a.bloom", lost), ("a.bloom.1", next)]), is_layer);
+        }
+        assert!(!is_refused("lost", &[("a.bloom", &sealed), ("a.bloom.1", next)]));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn written_file_keeps_owner_and_mode_of_the_old_file_and_a_link_to_it() {

@@ -283,10 +283,10 @@ def room_for(program):
 MEANS = (
     ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed|has locked it"),
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
-     "replaced or removed|removed or replaced|another process replaced it|a symbolic link to nothing|it is missing"),
+     "replaced or removed|removed or replaced|another process (replaced|changed) it|a symbolic link to nothing|it is missing"),
     ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
     ("newfstatat", None, "removed or replaced"),  # a name that cannot be looked up counts as replaced
-    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it"),
+    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it|replaced or removed"),
     (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file also fails
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),

@@ -286,7 +286,7 @@ MEANS = (
      "replaced or removed|removed or replaced|another process (replaced|changed) it|a symbolic link to nothing|it is missing"),
     ("newfstatat", None, "it is not one of the sources|it may have keys that"),  # keeps DEST
     ("newfstatat", None, "removed or replaced"),  # a name that cannot be looked up counts as replaced
-    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process replaced it|replaced or removed"),
+    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing|another process (replaced|changed) it|replaced or removed"),
     (None, "ENOENT", "it is missing"),                                     # twice: the open of the first file also fails
     ("openat", "EEXIST", "a layer does not fit into its series"),          # another series took the name of the next layer
     ("linkat", "EEXIST", "a layer does not fit into its series"),

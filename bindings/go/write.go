@@ -140,8 +140,15 @@ func (t *target) checkFirst() error {
 		return nil
 	}
 	path := t.path + ".1"
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if len(filepath.Base(path)) > 255 {
+		return nil // no such name exists
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	file, err := openNow(path)
 	if err != nil {
@@ -153,7 +160,8 @@ func (t *target) checkFirst() error {
 		return err
 	}
 	h, why := parseSealed(head)
-	if why == ErrHeader || h != nil && h.series != 0 && h.slot() == 1 {
+	damaged := why == ErrHeader || why == ErrForm || why == ErrTruncated
+	if damaged || h != nil && h.series != 0 && h.slot() == 1 {
 		return lost("of the layers from "+path+" on", why)
 	}
 	return nil

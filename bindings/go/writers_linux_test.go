@@ -201,7 +201,7 @@ func TestLostFirstFileOfASeriesIsNotReplaced(t *testing.T) {
 	first, second := readAll(t, golden+"live/growing-2/filter.bloom"), readAll(t, golden+"live/growing-2/filter.bloom.1")
 	damaged := append([]byte(nil), second...)
 	damaged[200] ^= 1
-	for _, next := range [][]byte{second, damaged, nil, []byte("text")} {
+	for _, next := range [][]byte{second, damaged, second[:100], nil, []byte("text")} {
 		for _, b := range [][]byte{nil, {}, first[:100]} {
 			path := filepath.Join(t.TempDir(), "live.bloom")
 			for name, content := range map[string][]byte{path: b, path + ".1": next} {

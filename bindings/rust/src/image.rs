@@ -309,21 +309,28 @@ fn rest_fits(layer: &Layer, size: u64) -> bool {
     }
 }
 
-/// Whether the beginning of a file is that of a live filter, or of a layer of a live series. One
-/// intact record proves it, and so does the header of a layer.
+/// Whether the beginning of a file is that of a live filter, or of a layer of a live series. If the
+/// header or the records are damaged, one record that is not sealed is enough.
 #[cfg(feature = "std")]
 pub(crate) fn is_live(head: &[u8]) -> bool {
-    let mut records = head.chunks_exact(PAGE / 4).skip(2);
-    let has_live_record = records.any(|bytes| {
+    if matches!(layer_of(head), Ok(Some(_))) {
+        return true;
+    }
+    let is_filter = head.starts_with(&MAGIC);
+    let mut is_live = false;
+    for bytes in head.chunks_exact(PAGE / 4).skip(2) {
         let record = Record::new(bytes, u32_at(bytes, 60));
-        record.intact && record.is_unsealed()
-    });
-    has_live_record || live_slot(head).is_ok_and(|slot| slot.is_some())
+        if record.intact && record.state() == SEALED {
+            return false;
+        }
+        is_live |= (record.intact || is_filter) && record.is_unsealed();
+    }
+    is_live
 }
 
 /// The place of a live layer among the files of its series. Checks the header, not the records.
 #[cfg(feature = "std")]
-pub(crate) fn live_slot(head: &[u8]) -> Result<Option<u64>> {
+pub(crate) fn layer_of(head: &[u8]) -> Result<Option<u64>> {
     let form = check_beginning(head)?;
     let layer = parse_header(&head[..form.header_size()], form, true)?.info.layer;
     Ok(layer.filter(|layer| layer.layers == 0).map(|layer| match u32_at(head, 256) {

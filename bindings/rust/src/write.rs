@@ -4,7 +4,7 @@
 use crate::container::regular_file;
 use crate::error::{Error as Fault, Result};
 use crate::filter::Filter;
-use crate::image::{is_live, live_slot};
+use crate::image::{is_live, layer_of};
 use crate::info::PAGE;
 use std::collections::hash_map::RandomState;
 use std::fs::{canonicalize, metadata, read_link, remove_file, rename};
@@ -30,9 +30,9 @@ impl Filter<'_> {
     /// Writes a file, which replaces a regular file of that name. Follows symbolic links, also to a
     /// file that does not exist yet.
     ///
-    /// Does not replace a live filter, whose keys would be lost. To replace it, remove it first (`rm`,
-    /// or `bloomfile_unlink()` for a series). The last check is just before the rename: a live filter
-    /// that another program creates after it is replaced.
+    /// Does not replace a live filter, unless both of its commit records are lost. To replace it,
+    /// remove it first (`rm`, or `bloomfile_unlink()` for a series). The last check is just before the
+    /// rename: a live filter that another program creates after it is replaced.
     ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
     /// So the name always leads to a whole file, also after a crash. A process that is killed can
@@ -44,10 +44,11 @@ impl Filter<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Live`](crate::Error::Live) if the old file is a live filter or a layer of a live
-    /// series, even with a damaged header. The error is the same if the old file is missing or damaged,
-    /// and the file at the path + `.1` is, or may be, such a layer.
-    /// [`Error::Io`](crate::Error::Io) if one of these files cannot be read, or writing fails.
+    /// - [`Error::Live`](crate::Error::Live): the old file is a live filter, or a layer of a live series.
+    /// - [`Error::Series`](crate::Error::Series): the old file is missing or damaged, and the file at the
+    ///   path + `.1` is, or may be, the second layer of a live series. The new file would hide the keys of
+    ///   that series: restore its first file, or write to another path.
+    /// - [`Error::Io`](crate::Error::Io): one of these files cannot be read, or writing fails.
     ///
     /// After an error the old file is unchanged, except if only the last step failed: to put the new
     /// name on disk.
@@ -64,6 +65,7 @@ impl Filter<'_> {
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let path = &without_links(path)?;
     let old = replaced(path)?;
+    check_live(path)?;
     let (mut file, temporary) = create_temporary(path, old.as_ref())?;
     let written = write_whole(&mut file, bytes, old.as_ref()).map_err(Fault::from);
     let checked = written.and_then(|()| check_live(path));
@@ -79,27 +81,31 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// file. Either would lose keys.
 fn check_live(path: &Path) -> Result<()> {
     let head = head_of(path)?;
-    let mut has_keys = is_live(&head);
-    if live_slot(&head).is_err() {
-        let mut second = path.as_os_str().to_owned();
-        second.push(".1");
-        has_keys |=
-            matches!(live_slot(&head_of(second.as_ref())?), Ok(Some(1)) | Err(Fault::Header));
-    }
-    if has_keys {
+    if is_live(&head) {
         return Err(Fault::Live);
+    }
+    let mut second = path.file_name().unwrap_or_default().to_owned();
+    second.push(".1");
+    // Longer names do not exist.
+    if layer_of(&head).is_err() && second.len() <= 255 {
+        match layer_of(&head_of(&path.with_file_name(second))?) {
+            Ok(Some(1)) | Err(Fault::Header | Fault::Form | Fault::Truncated) => {
+                return Err(Fault::Series)
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
 
-/// The first bytes of a regular file; none of another file, or if there is no file.
+/// The first bytes of a regular file. If there is no such file, the result is empty.
 fn head_of(path: &Path) -> Result<Vec<u8>> {
     let mut head = Vec::new();
     match metadata(path) {
         Ok(found) if found.is_file() => {
             File::open(path)?.take(PAGE as u64).read_to_end(&mut head)?;
         }
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error.into()),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     Ok(head)

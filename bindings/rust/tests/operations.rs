@@ -298,45 +298,61 @@ fn folder_of(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// Writes files into a new folder, then a filter over `a.bloom`. Returns whether that was refused,
-/// and checks that the file is then unchanged.
+/// Writes files into a new folder, then a filter over `a.bloom`. Returns the error, after which the
+/// file must be unchanged.
 #[cfg(unix)]
-fn is_refused(test: &str, files: &[(&str, &[u8])]) -> bool {
+fn error_of_writing(test: &str, files: &[(&str, &[u8])]) -> Option<&'static str> {
     let folder = folder_of(test);
     for (name, bytes) in files {
         std::fs::write(folder.join(name), bytes).unwrap();
     }
     let path = folder.join("a.bloom");
     let before = std::fs::read(&path).ok();
-    let written = open("classic-file.bloom").write_file(&path);
-    let refused = matches!(written, Err(Error::Live));
-    assert!(refused || written.is_ok(), "{written:?}");
-    assert_eq!(std::fs::read(&path).ok() == before, refused);
+    let error = open("classic-file.bloom").write_file(&path).err().map(|error| error.name());
+    assert_eq!(std::fs::read(&path).ok() == before, error.is_some());
     let others = files.iter().filter(|file| file.0 != "a.bloom").count();
     let left = usize::from(path.exists()) + others;
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), left);
     std::fs::remove_dir_all(&folder).unwrap();
-    refused
+    error
 }
 
 #[cfg(unix)]
 #[test]
-fn live_filter_is_not_replaced_even_with_a_damaged_header() {
+fn live_filter_is_not_replaced_even_if_it_is_damaged() {
+    let error = |bytes: &[u8]| error_of_writing("live", &[("a.bloom", bytes)]);
     let live = std::fs::read(refused("live-clean.bloom")).unwrap();
     let poisoned = std::fs::read(refused("poisoned.bloom")).unwrap();
     let layer = std::fs::read(golden("live/growing-2/filter.bloom")).unwrap();
     for whole in [&live, &poisoned, &layer] {
-        assert!(is_refused("live", &[("a.bloom", whole)]));
+        assert_eq!(error(whole), Some("BLOOMFILE_ELIVE"));
         for at in (0..4096).step_by(61).chain([8, 12, 13, 2048, 3072]) {
             let mut damaged = whole[..4096].to_vec();
             damaged[at] ^= 0x12;
-            assert!(is_refused("live", &[("a.bloom", &damaged)]), "{at}");
+            assert_eq!(error(&damaged), Some("BLOOMFILE_ELIVE"), "{at}");
         }
+        let mut torn = whole[..4096].to_vec();
+        torn[2048] ^= 1;
+        torn[3072] ^= 1;
+        assert_eq!(error(&torn), Some("BLOOMFILE_ELIVE"));
     }
-    let mut torn = layer[..4096].to_vec();
-    torn[2048] ^= 1;
-    torn[3072] ^= 1;
-    assert!(is_refused("live", &[("a.bloom", &torn)]));
+    let mut lost = layer.clone();
+    lost[2048..4096].fill(0);
+    assert_eq!(error(&lost), Some("BLOOMFILE_ELIVE"));
+}
+
+#[cfg(unix)]
+#[test]
+fn sealed_filters_and_other_files_are_replaced() {
+    let interrupted = ["interrupted-seal-0.bloom", "interrupted-seal-1.bloom"];
+    for name in interrupted.into_iter().chain(["blocked-file.bloom", "blocked-embedded.bloom"]) {
+        let sealed = std::fs::read(golden(name)).unwrap();
+        assert_eq!(error_of_writing("others", &[("a.bloom", &sealed)]), None, "{name}");
+    }
+    let mut like_live = [0; 4096];
+    like_live[2048 + 8] = 1;
+    assert_eq!(error_of_writing("others", &[("a.bloom", &like_live)]), None);
+    assert_eq!(error_of_writing("others", &[("a.bloom", b"")]), None);
 }
 
 #[cfg(unix)]
@@ -345,16 +361,23 @@ fn lost_first_file_of_a_live_series_is_not_replaced() {
     let first = std::fs::read(golden("live/growing-2/filter.bloom")).unwrap();
     let second = std::fs::read(golden("live/growing-2/filter.bloom.1")).unwrap();
     let sealed = std::fs::read(golden("blocked-file.bloom")).unwrap();
-    let mut damaged = second.clone();
-    damaged[200] ^= 1;
-    for (next, is_layer) in
-        [(&*second, true), (&damaged, true), (&first, false), (&sealed, false), (b"text", false)]
-    {
-        assert_eq!(is_refused("lost", &[("a.bloom.1", next)]), is_layer);
+    let slice = std::fs::read(golden("application-slice-ends.bloom")).unwrap();
+    let damaged = |at: usize| {
+        let mut damaged = second.clone();
+        damaged[at] ^= 1;
+        damaged
+    };
+    let layers = [&*second, &damaged(200), &damaged(12), &second[..100], &second[..4096]];
+    let others = [&*first, &sealed, &slice, b"text", b""];
+    for (i, next) in layers.into_iter().chain(others).enumerate() {
+        let error = if i < layers.len() { Some("BLOOMFILE_ESERIES") } else { None };
+        assert_eq!(error_of_writing("lost", &[("a.bloom.1", next)]), error, "{i}");
         for lost in [b"".as_slice(), b"text", &first[..100]] {
-            assert_eq!(is_refused("lost", &[("a.bloom", lost), ("a.bloom.1", next)]), is_layer);
+            let files = [("a.bloom", lost), ("a.bloom.1", next)];
+            assert_eq!(error_of_writing("lost", &files), error, "{i}");
         }
-        assert!(!is_refused("lost", &[("a.bloom", &sealed), ("a.bloom.1", next)]));
+        let files = [("a.bloom", &*sealed), ("a.bloom.1", next)];
+        assert_eq!(error_of_writing("lost", &files), None, "{i}");
     }
 }
 

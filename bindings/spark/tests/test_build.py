@@ -5,6 +5,7 @@ import contextlib
 import glob
 import os
 import re
+import shutil
 import subprocess
 import threading
 import unittest
@@ -167,6 +168,12 @@ class Build(SparkTest):
         subprocess.run([os.path.join(TOOLS, "bfadd"), "-q", self.path], check=True,
                        input=b"".join(b"%d\n" % i for i in range(1000)))
         first = read(self.path)
+        with open(self.path, "wb") as file:
+            file.write(first[:2048] + bytes(2048))  # without records
+        with self.assertRaisesRegex(Error, "it is a live filter"):
+            build(self.keys, "url", self.path, capacity=N, replace=True)
+        link = os.path.join(self.folder, "link")
+        os.symlink("urls.bloom", link)
         for content in first[:100], b"", None:
             os.unlink(self.path)
             if content is not None:
@@ -175,9 +182,18 @@ class Build(SparkTest):
                 with self.assertRaisesRegex(Error, "has lost its first file"):
                     build(self.keys, "url", self.path, capacity=N, replace=True)
                 self.assertEqual(read(self.path), content)
-        with self.assertRaisesRegex(Error, "has lost its first file"):
-            build(self.keys, "url", self.path, capacity=N)
-        self.assertFalse(os.path.exists(self.path))
+            with self.assertRaisesRegex(Error, "has lost its first file"):
+                build(self.keys, "url", link, capacity=N, replace=True)
+        second = read(self.path + ".1")
+        for content in second[:100], second[:248] + b"\0" + second[249:], second:
+            with open(self.path + ".1", "wb") as file:
+                file.write(content)
+            with self.assertRaisesRegex(Error, "has lost its first file"):
+                build(self.keys, "url", self.path, capacity=N)
+            self.assertFalse(os.path.exists(self.path))
+        golden = os.path.join(os.path.dirname(__file__), "../../../tests/golden")
+        shutil.copy(os.path.join(golden, "application-slice-ends.bloom"), self.path + ".1")
+        build(self.keys, "url", self.path, capacity=N)
 
     def test_only_regular_files_are_opened(self):
         """To open a FIFO would wait for a writer."""

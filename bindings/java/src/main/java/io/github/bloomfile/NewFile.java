@@ -84,13 +84,27 @@ final class NewFile implements Closeable {
         return true;
     }
 
-    /** Returns whether a damaged header has a record that is live or poisoned, and no intact sealed record. */
+    /** Returns whether some bytes end with their checksum. */
+    private static boolean isIntact(byte[] head, int at, int size) {
+        return Header.u32(head, at + size - 4) == Header.crc(head, at, size - 4);
+    }
+
+    /** Returns whether a static header is intact, and that of a layer of a live series. */
+    private static boolean isLiveLayer(byte[] head) {
+        boolean isLayer = (Header.u32(head, 24) & Header.INCOMPAT_LAYER) != 0;
+        return isLayer && Header.u32(head, 260) == 0 && isIntact(head, 0, Header.FILE / 2);
+    }
+
+    /**
+     * Returns whether a damaged header is that of a live layer, or has a record that is live or poisoned, and no intact
+     * sealed record.
+     */
     private static boolean looksLive(byte[] head) {
         int size = Header.FILE / 4;
-        boolean live = false;
+        boolean live = isLiveLayer(head);
         for (int at = Header.FILE / 2; at < Header.FILE; at += size) {
             int state = Header.u32(head, at + 8);
-            if (state == Header.SEALED && Header.u32(head, at + size - 4) == Header.crc(head, at, size - 4)) {
+            if (state == Header.SEALED && isIntact(head, at, size)) {
                 return false;
             }
             live |= state == Header.LIVE || state == Header.POISONED;
@@ -117,10 +131,14 @@ final class NewFile implements Closeable {
         try (FileChannel file = FileChannel.open(second, StandardOpenOption.READ)) {
             head = headOf(file);
         }
+        boolean embedded = Header.u32(head, 12) == Header.EMBEDDED && isIntact(head, 0, Header.EMBEDDED / 2);
+        if (embedded || !Header.begins(head, head.length, Header.MAGIC)) {
+            return;
+        }
         long layer = Header.u64(head, 248);
         int generations = Header.u32(head, 256);
-        boolean isLayer = Header.begins(head, head.length, Header.MAGIC) && Header.u64(head, 240) != 0;
-        if (isLayer && (generations == 0 ? layer : layer % generations) == 1) {
+        boolean isSecond = isLiveLayer(head) && (generations == 0 ? layer : layer % generations) == 1;
+        if (isSecond || !isIntact(head, 0, Header.FILE / 2)) {
             throw refusal("the live series of that name has lost its first file (restore that file, or write to another file)");
         }
     }

@@ -281,20 +281,32 @@ public class BuilderTest {
         assertEquals(0, root.toFile().list().length);
     }
 
-    /** A new file would hide the keys of the other layers. */
+    /** A new file would hide the keys of the other layers. A damaged second file may be a layer. */
     @Test
     public void lostFirstFileOfASeriesIsNotReplaced() throws IOException {
         Path path = root.resolve("filter.bloom");
         Path second = root.resolve("filter.bloom.1");
         byte[] first = Files.readAllBytes(Spec.GOLDEN.resolve("live/growing-3/filter.bloom"));
+        byte[] layer = Files.readAllBytes(Spec.GOLDEN.resolve("live/growing-3/filter.bloom.1"));
+        byte[] damaged = layer.clone();
+        damaged[248] ^= 1;
+        byte[] torn = first.clone();
+        Arrays.fill(torn, Header.FILE / 2, Header.FILE, (byte) 0);
+        Files.write(path, torn);
+        assertThrows(FileSystemException.class, () -> new NewFile(path, WriteOption.REPLACE).close());
+        Files.delete(path);
         for (int length : new int[] {-1, 0, 100}) {
             if (length >= 0) {
                 Files.write(path, Arrays.copyOf(first, length));
             }
-            Files.copy(Spec.GOLDEN.resolve("live/growing-3/filter.bloom.1"), second);
-            assertThrows(FileSystemException.class, () -> new NewFile(path, WriteOption.REPLACE).close());
-            Files.write(second, new byte[] {'a'});
-            new NewFile(path, WriteOption.REPLACE).close();
+            for (byte[] content : new byte[][] {layer, damaged, Arrays.copyOf(layer, 100)}) {
+                Files.write(second, content);
+                assertThrows(FileSystemException.class, () -> new NewFile(path, WriteOption.REPLACE).close());
+            }
+            for (String other : new String[] {"application-slice-ends.bloom", "blocked-file.bloom", "blocked-embedded.bloom", "index.tsv"}) {
+                Files.write(second, Files.readAllBytes(Spec.GOLDEN.resolve(other)));
+                new NewFile(path, WriteOption.REPLACE).close();
+            }
             Files.delete(second);
             new NewFile(path, WriteOption.REPLACE).close();
         }

@@ -41,9 +41,9 @@ final class Target {
     private static final int EMBEDDED = 512;
     private static final int SIZE = 12;
     private static final int INCOMPAT = 24;
-    private static final int SERIES = 240;
     private static final int LAYER = 248;
     private static final int GENERATIONS = 256;
+    private static final int LAYERS = 260;
     /** Offsets of state, flags and keys in a record (section 7); values of the state. */
     private static final int STATE = 8;
     private static final int FLAGS = 12;
@@ -105,13 +105,13 @@ final class Target {
             throw new IOException("cannot replace " + path + ": it is not a filter (write to another file)");
         }
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
-        boolean embedded = header.getInt(SIZE) == EMBEDDED && isIntact(header, 0, EMBEDDED / 2);
+        boolean embedded = isEmbedded(header);
         hasKeys = n > 0 && !isEmpty(header, embedded ? EMBEDDED : HEADER);
         if (!embedded && isLive(header)) {
             throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add (write to"
                     + " another file)");
         }
-        if (!embedded && !isIntact(header, 0, HEADER / 2)) {
+        if (!embedded && !(isIntact(header, 0, HEADER / 2) && isSealed(header))) {
             checkFirst();
         }
         return true;
@@ -119,16 +119,27 @@ final class Target {
 
     /** Throws if the path is that of a live series' lost first file. A new file would hide the other layers' keys. */
     private void checkFirst() throws IOException {
-        Path second = path.suffix(".1");
-        byte[] head = new byte[HEADER];
-        // Only local files can be a live series.
-        if (!isLocal() || !files.exists(second) || !storage.isFile(second) || readHead(second, head) == 0 || !isFilter(head)) {
+        if (!isLocal()) {
+            return; // not a live series
+        }
+        java.nio.file.Path first = Paths.get(path.toUri().getPath());
+        for (int left = TRIES; left > 0 && Files.isSymbolicLink(first); left--) {
+            first = first.resolveSibling(Files.readSymbolicLink(first));
+        }
+        java.nio.file.Path second = first.resolveSibling(first.getFileName() + ".1");
+        if (!Files.isRegularFile(second)) {
             return;
         }
+        byte[] head = new byte[HEADER];
+        readHead(new Path(second.toUri()), head);
         ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
+        if (!isFilter(head) || isEmbedded(header)) {
+            return;
+        }
         long layer = header.getLong(LAYER);
         int generations = header.getInt(GENERATIONS);
-        if (header.getLong(SERIES) != 0 && (generations == 0 ? layer : layer % generations) == 1) {
+        boolean isSecond = isLiveLayer(header) && (generations == 0 ? layer : layer % generations) == 1;
+        if (isSecond || !isIntact(header, 0, HEADER / 2)) {
             throw new IOException("cannot make " + path + ": the live series of that name has lost its first file"
                     + " (restore that file, or write to another file)");
         }
@@ -171,17 +182,35 @@ final class Target {
         return empty;
     }
 
-    /** Returns whether a header, which may be damaged, has a record that is live or poisoned, and no intact sealed record. */
+    private static boolean isEmbedded(ByteBuffer head) {
+        return head.getInt(SIZE) == EMBEDDED && isIntact(head, 0, EMBEDDED / 2);
+    }
+
+    /** Returns whether a static header is intact, and that of a layer of a live series. */
+    private static boolean isLiveLayer(ByteBuffer head) {
+        return isIntact(head, 0, HEADER / 2) && (head.getInt(INCOMPAT) & 1) != 0 && head.getInt(LAYERS) == 0;
+    }
+
+    /** Returns whether a header, which may be damaged, has an intact sealed record. */
+    private static boolean isSealed(ByteBuffer head) {
+        boolean sealed = false;
+        for (int at = HEADER / 2; at < HEADER; at += HEADER / 4) {
+            sealed |= head.getInt(at + STATE) == SEALED && isIntact(head, at, HEADER / 4);
+        }
+        return sealed;
+    }
+
+    /**
+     * Returns whether a header, which may be damaged, is that of a live layer, or has a record that is live or poisoned, and
+     * no intact sealed record.
+     */
     private static boolean isLive(ByteBuffer head) {
-        boolean live = false;
+        boolean live = isLiveLayer(head);
         for (int at = HEADER / 2; at < HEADER; at += HEADER / 4) {
             int state = head.getInt(at + STATE);
-            if (state == SEALED && isIntact(head, at, HEADER / 4)) {
-                return false;
-            }
             live |= state == LIVE || state == POISONED;
         }
-        return live;
+        return live && !isSealed(head);
     }
 
     private IOException exists() {

@@ -87,10 +87,10 @@ struct bloomfile_destination {
  * Only a regular file is replaced (else BLOOMFILE_ENOTREGULAR, EISDIR), but not a mount point
  * (EBUSY) and not the first of several files of a live series (BLOOMFILE_ESERIES;
  * bloomfile_unlink() removes all). The error is also BLOOMFILE_ESERIES if PATH is missing, damaged
- * or unreadable, and PATH.1 is, or may be, a layer of such a series. A series that has lost its
- * first file cannot be opened; a new one would hide the keys of the other layers. The new file gets
- * the mode and the access control list of the old file, its owner and group where allowed; no user
- * gains a right.
+ * or unreadable, and PATH.1 is the second layer of such a series, has a header with a wrong
+ * checksum, or may not be read. A series that has lost its first file cannot be opened; a new one
+ * would hide the keys of the other layers. The new file gets the mode and the access control list
+ * of the old file, its owner and group where allowed; no user gains a right.
  *
  * A failure leaves nothing behind and the old file untouched. If only the last step fails (the
  * fsync of the directory), the new file is in place anyway. Other errors are an errno of open,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -196,12 +197,20 @@ func TestFileThatCannotBeExaminedIsNotReplaced(t *testing.T) {
 	}
 }
 
+func TestLongestNameIsWritten(t *testing.T) {
+	if err := build(t, Params{}, []byte("a")).WriteFile(filepath.Join(t.TempDir(), strings.Repeat("n", 255))); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLostFirstFileOfASeriesIsNotReplaced(t *testing.T) {
 	sealed := build(t, Params{}, []byte("a"))
 	first, second := readAll(t, golden+"live/growing-2/filter.bloom"), readAll(t, golden+"live/growing-2/filter.bloom.1")
 	damaged := append([]byte(nil), second...)
 	damaged[200] ^= 1
-	for _, next := range [][]byte{second, damaged, second[:100], nil, []byte("text")} {
+	unknown := append([]byte(nil), second...)
+	unknown[12] ^= 1
+	for _, next := range [][]byte{second, damaged, unknown, second[:100], nil, []byte("text")} {
 		for _, b := range [][]byte{nil, {}, first[:100]} {
 			path := filepath.Join(t.TempDir(), "live.bloom")
 			for name, content := range map[string][]byte{path: b, path + ".1": next} {

@@ -30,9 +30,10 @@ impl Filter<'_> {
     /// Writes a file, which replaces a regular file of that name. Follows symbolic links, also to a
     /// file that does not exist yet.
     ///
-    /// Does not replace a live filter, unless both of its commit records are lost. To replace it,
-    /// remove it first (`rm`, or `bloomfile_unlink()` for a series). The last check is just before the
-    /// rename: a live filter that another program creates after it is replaced.
+    /// Does not replace a live filter, unless both of its commit records are lost: write to another
+    /// path. If its keys are no longer needed, remove it first (`rm`, or `bloomfile_unlink()` for a
+    /// series). The last check is just before the rename: a live filter that another program creates
+    /// after it is replaced.
     ///
     /// The new file is written under a temporary name in the same folder, put on disk, and renamed.
     /// So the name always leads to a whole file, also after a crash. A process that is killed can
@@ -48,7 +49,7 @@ impl Filter<'_> {
     /// - [`Error::Series`](crate::Error::Series): the old file is missing or damaged, and the file at the
     ///   path + `.1` is, or may be, the second layer of a live series. The new file would hide the keys of
     ///   that series: restore its first file, or write to another path.
-    /// - [`Error::Io`](crate::Error::Io): one of these files cannot be read, or writing fails.
+    /// - [`Error::Io`](crate::Error::Io): either file cannot be read, or writing fails.
     ///
     /// After an error the old file is unchanged, except if only the last step failed: to put the new
     /// name on disk.
@@ -98,7 +99,7 @@ fn check_live(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The first bytes of a regular file. If there is no such file, the result is empty.
+/// The first bytes of a regular file. Empty if the path does not name one.
 fn head_of(path: &Path) -> Result<Vec<u8>> {
     let mut head = Vec::new();
     match metadata(path) {
